@@ -1,0 +1,153 @@
+"""Dirichlet values, periodic identifications and pins, as one affine constraint u = T u + g on some unknowns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from scipy.spatial import cKDTree
+
+from ..errors import PcpinnError
+from ..problem.conditions import Cauchy, Dirichlet, Open, Periodic
+from ..problem.problem import Problem
+from .pointwise import dirichlet_values
+
+NodesOn = Callable[[str, int], np.ndarray]
+
+
+class Unknowns(Protocol):
+    """What constraints need to know of a discretisation."""
+
+    size: int
+    unknown_nodes: np.ndarray
+    unknown_components: np.ndarray
+
+    def component_range(self, name: str) -> range:
+        """Component numbers of a field."""
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """u[constrained] = u[master] where there is a master, else = value.
+
+    Attributes:
+        constrained: numbers of the constrained unknowns, ascending.
+        master: for each, the unknown it repeats (periodic), or -1.
+        value: for each, its prescribed value (0 where there is a master).
+        tested_at: (N,) whose test function gives an unknown its equation: its own, but for unknowns on an `Open` boundary.
+    """
+
+    size: int
+    constrained: np.ndarray
+    master: np.ndarray
+    value: np.ndarray
+    tested_at: np.ndarray
+
+    @property
+    def free(self) -> np.ndarray:
+        """Numbers of the unconstrained unknowns."""
+        return np.setdiff1d(np.arange(self.size), self.constrained)
+
+    def expansion(self) -> tuple[sp.csr_matrix, np.ndarray]:
+        """T (N, N) and g (N,): any u with T u + g = u satisfies the constraints; columns of constrained unknowns vanish."""
+        source = np.arange(self.size)
+        source[self.constrained] = self.master
+        keep = source >= 0
+        T = sp.csr_matrix((np.ones(keep.sum()), (np.flatnonzero(keep), source[keep])), shape=(self.size, self.size))
+        g = np.zeros(self.size)
+        g[self.constrained] = self.value
+        return T, g
+
+
+def find_constraints(problem: Problem, unknowns: Unknowns, nodes_on: NodesOn) -> Constraints:
+    """Collect the essential conditions of a problem. Dirichlet wins over periodic; later boundaries over earlier ones."""
+    master = np.full(unknowns.size, -1, dtype=np.int64)
+    value = np.full(unknowns.size, np.nan)
+    _identify(problem, unknowns, nodes_on, master)
+    for boundary, by_field in problem.conditions.items():
+        for name, condition in by_field.items():
+            if isinstance(condition, Dirichlet):
+                components = unknowns.component_range(name)
+                at = nodes_on(boundary, components[0])
+                x = torch.from_numpy(unknowns.unknown_nodes[at])
+                parts = dirichlet_values(condition, problem.field(name), x, boundary)
+                for component, part in zip(components, parts, strict=True):
+                    if part is not None:
+                        value[nodes_on(boundary, component)] = part.numpy()
+    for pin in problem.pins:
+        component = unknowns.component_range(pin.field or problem.unknowns[0].name)[pin.component]
+        own = np.flatnonzero(unknowns.unknown_components == component)
+        if len(pin.at) != unknowns.unknown_nodes.shape[1]:
+            raise PcpinnError(f"pin at {tuple(pin.at)} has {len(pin.at)} coordinates", f"the domain has {unknowns.unknown_nodes.shape[1]}")
+        value[own[np.linalg.norm(unknowns.unknown_nodes[own] - np.asarray(pin.at), axis=1).argmin()]] = pin.value
+    # A prescribed value anywhere on a chain of identified nodes holds for the whole chain.
+    slaves = np.flatnonzero(master >= 0)
+    pinned = slaves[~np.isnan(value[slaves])]
+    value[master[pinned]] = value[pinned]
+    prescribed = ~np.isnan(value)
+    inherits = slaves[prescribed[master[slaves]]]
+    value[inherits] = value[master[inherits]]
+    prescribed[inherits] = True
+    master[prescribed] = -1
+    constrained = np.flatnonzero(prescribed | (master >= 0))
+    tested_at = _exchange_tests(problem, unknowns, nodes_on)
+    return Constraints(unknowns.size, constrained, master[constrained], np.nan_to_num(value[constrained]), tested_at)
+
+
+def _exchange_tests(problem: Problem, unknowns: Unknowns, nodes_on: NodesOn) -> np.ndarray:
+    """Petrov-Galerkin for second order in time: test functions vanish at the end instead of at the start."""
+    tested_at = np.arange(unknowns.size)
+    opened: set[tuple[str, str]] = set()
+    for boundary, by_field in problem.conditions.items():
+        for name, condition in by_field.items():
+            if not isinstance(condition, Open):
+                continue
+            if not isinstance(problem.conditions.get(condition.partner, {}).get(name), Cauchy):
+                raise PcpinnError(
+                    f"{boundary!r} is Open for {name!r}, but {condition.partner!r} has no Cauchy condition for it",
+                    "an open end replaces the second condition that Cauchy sets at the start",
+                )
+            opened.add((condition.partner, name))
+            for component in unknowns.component_range(name):
+                end, start = nodes_on(boundary, component), nodes_on(condition.partner, component)
+                tested_at[end] = start[_match(unknowns.unknown_nodes[end], unknowns.unknown_nodes[start], boundary, condition.partner)]
+    for boundary, by_field in problem.conditions.items():
+        for name, condition in by_field.items():
+            if isinstance(condition, Cauchy) and (boundary, name) not in opened:
+                raise PcpinnError(
+                    f"{boundary!r} has a Cauchy condition for {name!r}, but no boundary is Open({boundary!r})",
+                    f"say Open({boundary!r}) on the opposite boundary",
+                )
+    return tested_at
+
+
+def _identify(problem: Problem, unknowns: Unknowns, nodes_on: NodesOn, master: np.ndarray) -> None:
+    """Fill master[i] = j for node i on a periodic boundary and its translate j; corners follow the chain to its end."""
+    for boundary, by_field in problem.conditions.items():
+        for name, condition in by_field.items():
+            if isinstance(condition, Periodic):
+                for component in unknowns.component_range(name):
+                    here, there = nodes_on(boundary, component), nodes_on(condition.partner, component)
+                    master[here] = there[_match(unknowns.unknown_nodes[here], unknowns.unknown_nodes[there], boundary, condition.partner)]
+    for _ in range(unknowns.unknown_nodes.shape[1]):
+        onward = (master >= 0) & (master[master] >= 0)
+        master[onward] = master[master[onward]]
+    if ((master >= 0) & (master[master] >= 0)).any():
+        raise PcpinnError("periodic conditions refer to each other in a circle", "say Periodic on one side of each pair only")
+
+
+def _match(here: np.ndarray, there: np.ndarray, a: str, b: str) -> np.ndarray:
+    shift = there.mean(axis=0) - here.mean(axis=0) if len(here) == len(there) else np.zeros(here.shape[1])
+    distance, index = cKDTree(there).query(here + shift)
+    scale = np.ptp(there, axis=0).max() + np.abs(shift).max()
+    if len(here) != len(there) or distance.max() > 1e-6 * scale or len(np.unique(index)) != len(index):
+        raise PcpinnError(
+            f"the nodes of boundaries {a!r} and {b!r} do not match ({len(here)} and {len(there)} nodes)",
+            "the boundaries must be translates of each other with the same mesh on both: "
+            "use cells=(...), or let the mesher make the mesh from a shape",
+        )
+    return index

@@ -1,0 +1,163 @@
+"""Finite element spaces: nodes of each field, and shape functions at quadrature points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from skfem.mapping import Mapping, MappingIsoparametric
+from scipy.spatial import cKDTree
+from skfem.assembly import Dofs
+from skfem.quadrature import get_quadrature
+
+from ..problem.field import Field
+from .elements import lagrange_element
+from .mesh import Mesh
+
+
+class ScalarSpace:
+    """Continuous Lagrange functions of one degree on a mesh.
+
+    Attributes:
+        size: number of nodes n.
+        nodes: (n, d) their positions.
+        cell_nodes: (c, b) node numbers of each cell.
+    """
+
+    def __init__(self, mesh: Mesh, degree: int) -> None:
+        self.mesh, self.degree = mesh, degree
+        self.element = lagrange_element(mesh.dimension, degree)
+        dofs = Dofs(mesh.skfem, self.element)
+        self.size = int(dofs.N)
+        self.cell_nodes = np.ascontiguousarray(dofs.element_dofs.T.astype(np.int64))
+        positions = mesh.skfem.mapping().F(self.element.doflocs.T)  # (d, c, b)
+        self.nodes = np.empty((self.size, mesh.dimension))
+        self.nodes[self.cell_nodes] = np.moveaxis(positions, 0, -1)
+        self._dofs = dofs
+
+    def tabulate(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Shape functions and reference gradients at points X (d, ...): (..., b) and (..., b, d)."""
+        values, gradients = zip(*(self.element.lbasis(X, i) for i in range(self.cell_nodes.shape[1])), strict=True)
+        shape = X.shape[1:]
+        phi = np.stack([np.broadcast_to(v, shape) for v in values], axis=-1)
+        dphi = np.stack([np.broadcast_to(g, X.shape) for g in gradients], axis=-1)  # (d, ..., b)
+        return phi, np.moveaxis(dphi, 0, -1)
+
+    def boundary_nodes(self, facets: np.ndarray) -> np.ndarray:
+        """Numbers of the nodes on the given facets, ascending."""
+        view = self._dofs.get_facet_dofs(np.asarray(facets, dtype=np.int32))
+        return np.unique(np.asarray(view.flatten(), dtype=np.int64))
+
+    @cached_property
+    def _tree(self) -> cKDTree:
+        return cKDTree(self.mesh.skfem.mapping().F(np.full((self.mesh.dimension, 1), 1 / (self.mesh.dimension + 1)))[:, :, 0].T)
+
+    def locate(self, x: np.ndarray, candidates: int = 24) -> tuple[np.ndarray, np.ndarray]:
+        """Cell and reference coordinates (d, n) of points x (n, d); the nearest cell for a point outside the mesh."""
+        mapping = self.mesh.skfem.mapping()
+        d, k = self.mesh.dimension, min(candidates, len(self.mesh.cells))
+        near = self._tree.query(x, k)[1].reshape(len(x), k)
+        best = np.full(len(x), -np.inf)
+        cells = near[:, 0].copy()
+        reference = np.zeros((d, len(x)))
+        for column in near.T:
+            open_ = np.flatnonzero(best < -1e-10)
+            if not len(open_):
+                break
+            X = _inverse_map(mapping, x[open_].T[:, :, None], column[open_])
+            inside = np.minimum(X.min(axis=0), 1 - X.sum(axis=0))
+            better = inside > best[open_]
+            at = open_[better]
+            best[at], cells[at], reference[:, at] = inside[better], column[at], X[:, better]
+        return cells, reference
+
+    def interpolate(self, values: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Value at points x (m, d) of the function with nodal values (n,)."""
+        cells, X = self.locate(x)
+        phi, _ = self.tabulate(X)
+        return np.einsum("mb,mb->m", phi, values[self.cell_nodes[cells]])
+
+
+def _inverse_map(mapping: Mapping, x: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Reference coordinates (d, n) of x (d, n, 1) in the given cells, by Newton; one step for straight cells."""
+    cells = cells.astype(np.int32)
+    d = x.shape[0]
+    X = np.full((d, x.shape[1], 1), 1 / (d + 1))
+    for _ in range(8 if isinstance(mapping, MappingIsoparametric) else 1):
+        dX = np.einsum("ijck,jck->ick", mapping.invDF(X, cells), x - mapping.F(X, cells))
+        X = X + dX
+        if np.abs(dX).max() < 1e-13:
+            break
+    return X[:, :, 0]
+
+
+@dataclass(frozen=True)
+class Quadrature:
+    """Points in all cells: positions x (c, q, d), weights dx (c, q), inverse Jacobians (c, q or 1, d, d), reference X (d, q)."""
+
+    x: np.ndarray
+    dx: np.ndarray
+    inverse_jacobian: np.ndarray
+    X: np.ndarray
+
+
+class Space:
+    """The product of the scalar spaces of all components of all fields.
+
+    Unknowns are numbered component by component; `offsets[i]` is where component i starts.
+    """
+
+    def __init__(self, mesh: Mesh, fields: tuple[Field, ...], degree: int, quadrature_order: int | None = None) -> None:
+        self.mesh, self.fields = mesh, fields
+        degrees = [f.degree or degree for f in fields]
+        by_degree = {k: ScalarSpace(mesh, k) for k in sorted(set(degrees))}
+        self.scalar = [by_degree[k] for f, k in zip(fields, degrees, strict=True) for _ in range(f.components)]
+        self.offsets = np.concatenate([[0], np.cumsum([s.size for s in self.scalar])]).astype(np.int64)
+        # Exact for mass matrices on straight cells; one more order for coefficients, two for curved cells.
+        self.quadrature_order = quadrature_order or 2 * max(degrees) + (2 if mesh.curved else 1)
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns N."""
+        return int(self.offsets[-1])
+
+    @property
+    def components(self) -> int:
+        """Number of scalar components C."""
+        return len(self.scalar)
+
+    @cached_property
+    def quadrature(self) -> Quadrature:
+        """Quadrature in the cells."""
+        X, w = get_quadrature(self.scalar[0].element, self.quadrature_order)
+        mapping = self.mesh.skfem.mapping()
+        x = np.moveaxis(mapping.F(X), 0, -1)
+        at = X if self.mesh.curved else X[:, :1]
+        dx = np.abs(mapping.detDF(at)) * w
+        inverse = np.moveaxis(mapping.invDF(at), (0, 1), (-2, -1))
+        return Quadrature(np.ascontiguousarray(x), np.ascontiguousarray(dx), np.ascontiguousarray(inverse), X)
+
+    def component_range(self, name: str) -> range:
+        """Component numbers of a field."""
+        at = 0
+        for f in self.fields:
+            if f.name == name:
+                return range(at, at + f.components)
+            at += f.components
+        raise KeyError(name)
+
+    @cached_property
+    def unknown_nodes(self) -> np.ndarray:
+        """(N, d) position of each unknown."""
+        return np.concatenate([s.nodes for s in self.scalar])
+
+    @cached_property
+    def unknown_components(self) -> np.ndarray:
+        """(N,) component of each unknown."""
+        return np.repeat(np.arange(self.components), np.diff(self.offsets))
+
+    def interpolate(self, u: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """(N,) unknowns at points (m, d): (m, C)."""
+        parts = [s.interpolate(u[a:b], x) for s, a, b in zip(self.scalar, self.offsets, self.offsets[1:], strict=False)]
+        return np.stack(parts, axis=1)

@@ -1,0 +1,186 @@
+"""The linear system A u = b that the network is trained on, boundary conditions built in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+import torch
+from scipy.spatial import cKDTree
+from torch import Tensor
+
+from ..errors import PcpinnError
+from ..problem.problem import Problem
+from .check import check_pointwise
+from .constraints import Constraints
+from .mesh import Mesh
+from .pointwise import Pointwise
+
+
+class Discretisation(Protocol):
+    """Finite elements or finite differences: unknowns at nodes, a residual and its matrix."""
+
+    name: str
+    problem: Problem
+    mesh: Mesh
+    pointwise: Pointwise
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns N."""
+
+    @property
+    def components(self) -> int:
+        """Number of scalar components C."""
+
+    @property
+    def unknown_nodes(self) -> np.ndarray:
+        """(N, d) position of each unknown."""
+
+    @property
+    def unknown_components(self) -> np.ndarray:
+        """(N,) component of each unknown."""
+
+    @property
+    def constraints(self) -> Constraints:
+        """Essential conditions."""
+
+    @property
+    def weights(self) -> np.ndarray:
+        """(N,) weights of a discrete L2 norm."""
+
+    def sample_points(self, count: int = 64) -> Tensor:
+        """Some points (m, d) inside the domain."""
+
+    def residual(self, u: Tensor) -> Tensor:
+        """R(u), without constraints."""
+
+    def matrix(self, u: Tensor) -> sp.csr_matrix:
+        """dR/du, without constraints."""
+
+    def interpolate(self, u: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """The discrete function at points: (m, C)."""
+
+
+@dataclass(frozen=True)
+class LinearSystem:
+    """A u = b over *all* nodes.
+
+    Rows of constrained unknowns say u_i = value (Dirichlet) or u_i - u_j = 0 (periodic), so the network sees the boundary
+    nodes too; their columns are eliminated from the other rows, which keeps a symmetric problem symmetric.
+
+    Attributes:
+        A: (N, N) sparse matrix.
+        b: (N,) right-hand side.
+        points: (M, d) distinct positions of the unknowns; M <= N.
+        point_of: (N,) which point an unknown sits at.
+        component_of: (N,) which network output it is.
+        weights: (N,) of a discrete L2 norm.
+    """
+
+    discretisation: Discretisation
+    A: sp.csr_matrix
+    b: np.ndarray
+    points: np.ndarray
+    point_of: np.ndarray
+    component_of: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns N."""
+        return len(self.b)
+
+    def norm(self, u: np.ndarray) -> float:
+        """Discrete L2 norm of (N,) unknowns."""
+        return float(np.sqrt(self.weights @ u**2))
+
+    @cached_property
+    def solution(self) -> np.ndarray:
+        """The discrete solution u_h by a direct solve: for measuring errors; training never sees it."""
+        return solve_sparse(self.A, self.b)
+
+
+def linear_system(discretisation: Discretisation) -> LinearSystem:
+    """Assemble A and b; refuse nonlinear or singular problems.
+
+    Raises:
+        PcpinnError: for a flux or source of the wrong shape, that is not finite or not differentiable, or not linear.
+    """
+    if not check_pointwise(discretisation.pointwise, discretisation.sample_points()):
+        raise PcpinnError(
+            "the PDE is nonlinear in its fields, and this solver is for linear problems",
+            "make flux and source linear in u.value and u.grad (coefficients may depend on x only)",
+        )
+    n = discretisation.size
+    zero = torch.zeros(n, dtype=torch.float64)
+    tested_at = discretisation.constraints.tested_at
+    K = discretisation.matrix(zero)[tested_at]
+    f = -discretisation.residual(zero).numpy()[tested_at]
+    if not (np.isfinite(K.data).all() and np.isfinite(f).all()):
+        raise PcpinnError("the assembled matrix or right-hand side is not finite", "check flux, source and conditions for NaN")
+    constraints = discretisation.constraints
+    T, g = constraints.expansion()
+    reduced, c = T.T @ K @ T, constraints.constrained
+    identity = sp.csr_matrix((np.ones(len(c)), (c, c)), shape=(n, n))
+    has_master = constraints.master >= 0
+    coupling = sp.csr_matrix((np.ones(has_master.sum()), (c[has_master], constraints.master[has_master])), shape=(n, n))
+    A = (reduced + identity - coupling).tocsr()
+    A.eliminate_zeros()
+    b = T.T @ (f - K @ g)
+    b[c] = constraints.value
+    _refuse_singular(A, discretisation)
+    points, point_of = _distinct(discretisation.unknown_nodes)
+    return LinearSystem(
+        discretisation, A, b, points, point_of, np.asarray(discretisation.unknown_components), discretisation.weights
+    )
+
+
+def solve_sparse(A: sp.csr_matrix, b: np.ndarray) -> np.ndarray:
+    """Direct sparse solve with a fill-reducing ordering."""
+    with np.errstate(all="ignore"):
+        try:
+            u = spla.splu(A.tocsc(), permc_spec="COLAMD").solve(b)
+        except RuntimeError as error:
+            raise _singular() from error
+    if not np.isfinite(u).all():
+        raise _singular()
+    return u
+
+
+def _refuse_singular(A: sp.csr_matrix, discretisation: Discretisation) -> None:
+    """Find the usual kernels without factorising: empty rows, and a component whose constant is never fixed."""
+    if (np.diff(A.indptr) == 0).any():
+        raise _singular()
+    scale = abs(A) @ np.ones(A.shape[1])
+    for component in range(discretisation.components):
+        constant = (discretisation.unknown_components == component).astype(float)
+        if (np.abs(A @ constant) <= 1e-9 * scale).all():
+            name = _field_of(discretisation.problem, component)
+            raise _singular(f"field {name!r} is fixed only up to a constant")
+
+
+def _singular(why: str = "no unique solution") -> PcpinnError:
+    return PcpinnError(
+        f"the matrix is singular: {why}",
+        "a pure Neumann problem needs a Dirichlet or Robin condition somewhere, or pins=[Pin(at=(x, y), value=0)]; "
+        "a field that appears in no equation needs one",
+    )
+
+
+def _field_of(problem: Problem, component: int) -> str:
+    return [f.name for f in problem.unknowns for _ in range(f.components)][component]
+
+
+def _distinct(nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Merge nodes of different fields that sit at the same place: points (M, d), index of each node (N,)."""
+    scale = np.ptp(nodes, axis=0).max()
+    pairs = cKDTree(nodes).query_pairs(1e-9 * scale, output_type="ndarray")
+    first = np.arange(len(nodes))
+    np.minimum.at(first, pairs[:, 1], pairs[:, 0])
+    kept, point_of = np.unique(first, return_inverse=True)
+    return nodes[kept], point_of

@@ -1,0 +1,76 @@
+"""Writing files so that a kill or a full disk leaves the old one usable; reading files that may be broken or hostile."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as safetensors_bytes
+
+from .errors import PcpinnError
+
+
+def write_atomically(path: Path, data: bytes | str) -> None:
+    """Write beside the target, flush to disk, then rename over it.
+
+    Raises:
+        PcpinnError: when the disk is full or the folder cannot be written; the previous file stays.
+    """
+    payload = data.encode() if isinstance(data, str) else data
+    temporary: Path | None = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as handle:
+            temporary = Path(handle.name)
+            handle.write(payload)
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise PcpinnError(f"cannot write {path}: {error.strerror or error}", "free some space or choose another folder") from error
+
+
+def write_tensors(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> None:
+    """Arrays and plain data in one safetensors file, atomically."""
+    arrays = {k: np.ascontiguousarray(v) for k, v in tensors.items()}
+    write_atomically(path, safetensors_bytes(arrays, {"pcpinn": json.dumps(metadata)}))
+
+
+def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Inverse of `write_tensors`; the format holds numbers and text only, so nothing in it can run."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = json.loads((file.metadata() or {}).get("pcpinn", "null"))
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
+    except FileNotFoundError:
+        raise PcpinnError(f"{path} does not exist", "is this the folder of a finished or interrupted run?") from None
+    except (SafetensorError, OSError, ValueError, RecursionError) as error:
+        raise PcpinnError(f"{path} cannot be read: {error}", "the file is damaged or not one of ours; run the solve again") from error
+    if not isinstance(metadata, dict):
+        raise PcpinnError(f"{path} was not written by pcpinn", "give the folder of a run")
+    return tensors, metadata
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Indented JSON, atomically."""
+    write_atomically(path, json.dumps(data, indent=2, allow_nan=False) + "\n")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from disk."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise PcpinnError(f"{path} does not exist", "is this the folder of a finished or interrupted run?") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise PcpinnError(f"{path} cannot be read: {error}", "the file is damaged; run the solve again") from error
+    if not isinstance(data, dict):
+        raise PcpinnError(f"{path} does not hold a JSON object", "the file is damaged; run the solve again")
+    return data

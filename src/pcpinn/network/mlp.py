@@ -1,0 +1,128 @@
+"""The network u_theta: scaled inputs, Fourier features, a multilayer perceptron."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..errors import PcpinnError
+from .activations import ACTIVATIONS
+from .features import Features
+from .initialisation import INITIALISATIONS, initialise_layer
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Everything about a network but its weights: hidden layers, activation, initialisation, features."""
+
+    width: int = 32
+    depth: int = 3
+    activation: str = "tanh"
+    initialisation: str = "glorot-normal"
+    features: Features = field(default_factory=Features)
+
+    def __post_init__(self) -> None:
+        if self.width < 1 or self.depth < 1:
+            raise PcpinnError(f"width={self.width}, depth={self.depth}", "both must be at least 1")
+        if self.activation not in ACTIVATIONS:
+            raise PcpinnError(f"activation={self.activation!r} is not a choice", f"use {', '.join(ACTIVATIONS)}")
+        if self.initialisation not in INITIALISATIONS:
+            raise PcpinnError(f"initialisation={self.initialisation!r} is not a choice", f"use {', '.join(INITIALISATIONS)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Architecture:
+        """Inverse of `to_dict`."""
+        return cls(**{**data, "features": Features(**data["features"])})
+
+
+class MLP(nn.Module):
+    """A perceptron whose weights are one flat vector `theta`, so that optimisers see a plain least-squares unknown.
+
+    Inputs are scaled from the box [lower, upper] to [-1, 1]; the last layer is linear.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        lower: Sequence[float],
+        upper: Sequence[float],
+        outputs: int,
+        generator: torch.Generator,
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
+        super().__init__()
+        self.architecture, self.outputs = architecture, outputs
+        lo = torch.as_tensor(lower, dtype=torch.float64)
+        hi = torch.as_tensor(upper, dtype=torch.float64)
+        frequencies = architecture.features.frequencies(len(lo), generator)
+        self.register_buffer("centre", ((lo + hi) / 2).to(dtype))
+        self.register_buffer("half_width", ((hi - lo) / 2).to(dtype))
+        self.register_buffer("frequencies", frequencies.to(dtype))
+        sizes = [len(lo) + 2 * frequencies.shape[1]] + [architecture.width] * architecture.depth + [outputs]
+        self._shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
+        theta = torch.empty(sum(o * i + o for o, i in self._shapes), dtype=torch.float64)
+        for weight, bias in self._layers(theta):
+            initialise_layer(weight, bias, architecture.initialisation, generator)
+        self.theta = nn.Parameter(theta.to(dtype))
+        self._activation = ACTIVATIONS[architecture.activation]
+
+    @property
+    def parameter_count(self) -> int:
+        """Number of weights p."""
+        return self.theta.numel()
+
+    def _layers(self, theta: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Views of theta: weight (out, in) and bias (out,) of each layer."""
+        result, at = [], 0
+        for out, inputs in self._shapes:
+            weight = theta[at : at + out * inputs].view(out, inputs)
+            at += out * inputs
+            result.append((weight, theta[at : at + out]))
+            at += out
+        return result
+
+    def _encode(self, x: Tensor) -> Tensor:
+        scaled = (x - self.centre) / self.half_width
+        phase = scaled @ self.frequencies
+        return torch.cat([scaled, torch.sin(phase), torch.cos(phase)], dim=-1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Points (..., d) -> (..., outputs)."""
+        *hidden, (weight, bias) = self._layers(self.theta)
+        a = self._encode(x)
+        for w, c in hidden:
+            a = self._activation.value(nn.functional.linear(a, w, c))
+        return nn.functional.linear(a, weight, bias)
+
+    @torch.no_grad()
+    def jacobian(self, x: Tensor, component: Tensor) -> Tensor:
+        """d u_component(x) / d theta for points (n, d), one output each (n,): a matrix (n, p), layer by layer.
+
+        A weight's derivative at one point is (sensitivity of its output) x (its input); one backward sweep gives all.
+        """
+        layers = self._layers(self.theta)
+        inputs, slopes = [self._encode(x)], []
+        for w, c in layers[:-1]:
+            z = nn.functional.linear(inputs[-1], w, c)
+            slopes.append(self._activation.derivative(z))
+            inputs.append(self._activation.value(z))
+        delta = nn.functional.one_hot(component, self.outputs).to(x.dtype)
+        result = x.new_empty(len(x), self.parameter_count)
+        end = self.parameter_count
+        for k in reversed(range(len(layers))):
+            out, fan_in = self._shapes[k]
+            result[:, end - out : end] = delta
+            end -= out
+            torch.mul(delta[:, :, None], inputs[k][:, None, :], out=result[:, end - out * fan_in : end].unflatten(1, (out, fan_in)))
+            end -= out * fan_in
+            if k:
+                delta = (delta @ layers[k][0]) * slopes[k - 1]
+        return result

@@ -1,0 +1,69 @@
+"""Preconditioners that only rescale: Jacobi, row balancing, none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import PcpinnError
+
+
+class _Diagonal:
+    """P = diag(state)."""
+
+    def apply(self, state: np.ndarray, r: np.ndarray) -> np.ndarray:
+        """P^-1 r."""
+        return (r.T / state).T
+
+    def apply_transpose(self, state: np.ndarray, r: np.ndarray) -> np.ndarray:
+        """P^-T r: the same."""
+        return self.apply(state, r)
+
+    def describe(self, state: np.ndarray) -> dict[str, Any]:
+        """No settings."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Jacobi(_Diagonal):
+    """P = diag(A)."""
+
+    name = "jacobi"
+
+    def build(self, A: sp.csr_matrix) -> np.ndarray:
+        """The diagonal; it must not vanish."""
+        diagonal = A.diagonal()
+        if (diagonal == 0).any():
+            raise PcpinnError(
+                f"Jacobi needs a diagonal without zeros, and {int((diagonal == 0).sum())} of {len(diagonal)} entries vanish",
+                "use preconditioner=row-balancing or ilu (flow problems and waves have such rows)",
+            )
+        return diagonal
+
+
+@dataclass(frozen=True)
+class RowBalancing(_Diagonal):
+    """P = diag of the Euclidean norms of the rows of A."""
+
+    name = "row-balancing"
+
+    def build(self, A: sp.csr_matrix) -> np.ndarray:
+        """Row norms."""
+        norms = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
+        if (norms == 0).any():
+            raise PcpinnError("a row of the matrix is empty", "an unknown appears in no equation: check flux and conditions")
+        return norms
+
+
+@dataclass(frozen=True)
+class Identity(_Diagonal):
+    """P = I: the discretised residual as it is."""
+
+    name = "none"
+
+    def build(self, A: sp.csr_matrix) -> np.ndarray:
+        """Ones."""
+        return np.ones(A.shape[0])

@@ -1,0 +1,1 @@
+"""What is to be solved: the PDE, its domain and its conditions."""

@@ -1,0 +1,56 @@
+"""The unknowns of a PDE, and what a flux or source sees of them at one point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+
+from ..errors import PcpinnError
+
+
+@dataclass(frozen=True)
+class Field:
+    """One unknown function.
+
+    Attributes:
+        name: how results and conditions refer to it.
+        components: 1 for a scalar; more for a vector.
+        degree: polynomial degree of its elements; None takes the degree of the solve.
+    """
+
+    name: str
+    components: int = 1
+    degree: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise PcpinnError(f"field name {self.name!r} is not an identifier", "use letters, digits and _, such as 'u'")
+        if self.components < 1:
+            raise PcpinnError(f"field {self.name!r} has {self.components} components", "give it at least one")
+        if self.degree is not None and not 1 <= self.degree <= 4:
+            raise PcpinnError(f"field {self.name!r} has degree {self.degree}", "degrees 1 to 4 are available")
+
+
+class Local(NamedTuple):
+    """A field at one point.
+
+    Attributes:
+        value: () for a scalar, (c,) for a vector.
+        grad: (d,) for a scalar, (c, d) for a vector: `grad[i, j]` is the derivative of component i along axis j.
+            With time as the last coordinate, `grad[..., -1]` is the time derivative.
+    """
+
+    value: torch.Tensor
+    grad: torch.Tensor
+
+
+def as_fields(fields: object) -> tuple[Field, ...]:
+    """Accept "u", Field("u") or a sequence of either."""
+    items = [fields] if isinstance(fields, str | Field) else list(fields)  # type: ignore[call-overload]
+    result = tuple(Field(f) if isinstance(f, str) else f for f in items)
+    names = [f.name for f in result]
+    if not result or len(set(names)) != len(names):
+        raise PcpinnError(f"fields {names} are empty or repeat a name", "give each field its own name")
+    return result

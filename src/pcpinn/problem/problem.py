@@ -1,0 +1,130 @@
+"""The one definition of a PDE, from which everything else follows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from ..errors import PcpinnError, PcpinnWarning
+from .conditions import Condition, Periodic, Pin, require_condition
+from .field import Field, as_fields
+
+
+@runtime_checkable
+class Domain(Protocol):
+    """A shape, a shape over time, or a mesh."""
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates, time included."""
+
+    @property
+    def boundary_names(self) -> tuple[str, ...]:
+        """Names that conditions may refer to."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """source(x, u) - div flux(x, u) = 0 on a domain, with conditions on its named boundaries.
+
+    `flux` and `source` are functions of *one point*: x is a tensor (d,), each field a `Local` with `.value` and `.grad`.
+    They are written with torch operations, and are evaluated at many points at once by `torch.func.vmap`.
+
+    Attributes:
+        domain: a shape (`Rectangle(...) - Disk(...)`), a shape over time (`Interval(0, 1).over(0, 2)`), or a mesh.
+        flux: flux(x, *fields) -> (d,) for a scalar field, (c, d) for a vector; a tuple, one per field, for several.
+        source: source(x, *fields) -> () or (c,), likewise. A right-hand side f enters as -f.
+        boundary: name -> condition, or name -> {field name: condition}.
+        fields: "u", Field("u", components=2), or several of them.
+        pins: values fixed at single points.
+        name: for titles and run folders.
+    """
+
+    domain: Domain
+    flux: Callable[..., Any] | None = None
+    source: Callable[..., Any] | None = None
+    boundary: Mapping[str, Condition | Mapping[str, Condition]] = field(default_factory=dict)
+    fields: Sequence[Field] | Field | str = "u"
+    pins: Sequence[Pin] = ()
+    name: str = "problem"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.domain, Domain):
+            raise PcpinnError(
+                f"the domain is {self.domain!r}, which is neither a shape nor a mesh",
+                "use shapes such as Rectangle((0, 0), (1, 1)), or read_mesh('file.msh')",
+            )
+        if self.flux is None and self.source is None:
+            raise PcpinnError("the problem has neither flux nor source", "give flux=lambda x, u: u.grad, for instance")
+        for what, function in (("flux", self.flux), ("source", self.source)):
+            if function is not None and not callable(function):
+                raise PcpinnError(f"{what} is {function!r}, not a function", f"write {what}=lambda x, u: ...")
+        object.__setattr__(self, "fields", as_fields(self.fields))
+        object.__setattr__(self, "boundary", self._normalised_boundary())
+        for pin in self.pins:
+            self.field(pin.field or self.unknowns[0].name)
+
+    @property
+    def unknowns(self) -> tuple[Field, ...]:
+        """The fields, always as a tuple."""
+        return self.fields  # type: ignore[return-value]
+
+    @property
+    def components(self) -> int:
+        """Number of scalar unknown functions in all."""
+        return sum(f.components for f in self.unknowns)
+
+    @property
+    def conditions(self) -> dict[str, dict[str, Condition]]:
+        """Boundary name -> field name -> condition."""
+        return self.boundary  # type: ignore[return-value]
+
+    @property
+    def periodic_pairs(self) -> tuple[tuple[str, str], ...]:
+        """(boundary, partner) for each periodic condition, without repeats."""
+        pairs = {
+            (name, condition.partner): None
+            for name, by_field in self.conditions.items()
+            for condition in by_field.values()
+            if isinstance(condition, Periodic)
+        }
+        return tuple(pairs)
+
+    def field(self, name: str) -> Field:
+        """The field called `name`."""
+        for candidate in self.unknowns:
+            if candidate.name == name:
+                return candidate
+        raise PcpinnError(f"there is no field {name!r}", f"the fields are {', '.join(f.name for f in self.unknowns)}")
+
+    def _normalised_boundary(self) -> dict[str, dict[str, Condition]]:
+        result: dict[str, dict[str, Condition]] = {}
+        for name, given in self.boundary.items():
+            if isinstance(given, Mapping):
+                result[name] = {self.field(f).name: require_condition(c, name) for f, c in given.items()}
+            elif len(self.unknowns) == 1:
+                result[name] = {self.unknowns[0].name: require_condition(given, name)}
+            else:
+                raise PcpinnError(
+                    f"boundary {name!r} has one condition, but the problem has several fields",
+                    f"say which field it is for: {{{self.unknowns[0].name!r}: {given!r}}}",
+                )
+        return result
+
+    def check_boundaries(self, names: Sequence[str]) -> None:
+        """Compare the conditions with the boundaries that the mesh really has; warn of silent natural conditions."""
+        known = ", ".join(sorted(names)) or "none"
+        partners = [partner for _, partner in self.periodic_pairs]
+        for name in [*self.conditions, *partners]:
+            if name not in names:
+                raise PcpinnError(f"there is no boundary called {name!r}", f"the boundaries of this domain are: {known}")
+        silent = sorted(set(names) - set(self.conditions) - set(partners))
+        if silent:
+            warnings.warn(
+                f"no condition on {', '.join(map(repr, silent))}: taken as natural, flux . n = 0. "
+                f"Say Neumann(0) there if that is meant.",
+                PcpinnWarning,
+                stacklevel=3,
+            )

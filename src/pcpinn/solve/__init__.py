@@ -1,0 +1,1 @@
+"""The algorithms; each takes a Problem and returns a Solution."""

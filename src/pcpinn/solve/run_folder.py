@@ -1,0 +1,162 @@
+"""Runs on disk: JSON, safetensors and CSV only, so that opening a stranger's run cannot execute a stranger's code.
+
+    run.json               problem, settings, fields: written when training starts
+    mesh.safetensors       where it is trained
+    checkpoint.safetensors the last state of the training
+    network.safetensors    the trained network
+    history.csv            loss by iteration
+    result.json            errors, times, sizes
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..discretize.mesh import Mesh
+from ..discretize.mesh_check import check_mesh
+from ..errors import PcpinnError
+from ..files import read_json, read_tensors, write_atomically, write_json, write_tensors
+from ..network.mlp import MLP, Architecture
+from ..problem.field import Field
+from ..train.history import History
+from .solution import Solution
+
+FORMAT = 1
+
+
+def create_run(folder: Path, record: dict[str, Any], mesh: Mesh) -> None:
+    """Make the folder with run.json and the mesh in one move: it is there whole, or not at all.
+
+    Raises:
+        PcpinnError: when the folder exists with something in it, or cannot be written.
+    """
+    folder = Path(folder)
+    require_free(folder)
+    staging = None
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+        staging.chmod(0o755)
+        write_json(staging / "run.json", {"format": FORMAT, **record})
+        write_mesh(staging / "mesh.safetensors", mesh)
+        if folder.is_dir():
+            folder.rmdir()
+        staging.rename(folder)
+    except OSError as error:
+        raise PcpinnError(f"cannot make the run folder {folder}: {error.strerror or error}", "choose another with --out") from error
+    finally:
+        if staging is not None and staging.exists():
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+def require_free(folder: Path) -> None:
+    """Refuse a folder that already holds something."""
+    if folder.is_dir() and not any(folder.iterdir()):
+        return
+    if folder.exists():
+        raise PcpinnError(f"{folder} exists already", "choose another folder, remove it, or continue it with: pcpinn resume DIR")
+
+
+def finish_run(folder: Path, solution: Solution) -> None:
+    """Add the trained network, the history and, last, result.json."""
+    write_network(folder / "network.safetensors", solution.network)
+    write_atomically(folder / "history.csv", solution.history.to_csv())
+    write_json(folder / "result.json", solution.result)
+
+
+def save_solution(solution: Solution, folder: Path) -> Path:
+    """A whole run folder from a solution in memory."""
+    record = {
+        "problem": solution.result.get("problem", "problem"),
+        "fields": [asdict(f) for f in solution.fields],
+        "settings": solution.settings,
+    }
+    create_run(folder, record, solution.mesh)
+    finish_run(folder, solution)
+    return folder
+
+
+def load(folder: str | Path) -> Solution:
+    """The solution in a run folder.
+
+    Raises:
+        PcpinnError: when files are missing, damaged or do not fit each other.
+    """
+    folder = Path(folder)
+    record = read_run(folder)
+    if not (folder / "network.safetensors").exists():
+        raise PcpinnError(f"{folder} holds no finished run", f"continue it with: pcpinn resume {folder}")
+    network = read_network(folder / "network.safetensors")
+    mesh = read_mesh_arrays(folder / "mesh.safetensors")
+    fields = fields_of(record, folder)
+    if sum(f.components for f in fields) != network.outputs or len(network.centre) != mesh.dimension:
+        raise PcpinnError(f"the files in {folder} do not fit each other", "do not mix the files of different runs")
+    history = History()
+    with contextlib.suppress(PcpinnError, KeyError, ValueError):
+        history = History.from_array(read_tensors(folder / "checkpoint.safetensors")[0]["history"])
+    return Solution(network, fields, mesh, read_json(folder / "result.json"), history, record.get("settings", {}))
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """run.json, checked."""
+    if not Path(folder).is_dir():
+        raise PcpinnError(f"{folder} is not a folder", "give the folder of a run, such as runs/poisson2d-c")
+    record = read_json(Path(folder) / "run.json")
+    if record.get("format") != FORMAT:
+        raise PcpinnError(f"{folder}/run.json has format {record.get('format')!r}", f"this version reads format {FORMAT}")
+    return record
+
+
+def fields_of(record: dict[str, Any], folder: Path) -> tuple[Field, ...]:
+    """The fields that run.json names."""
+    try:
+        return tuple(Field(**f) for f in record["fields"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise PcpinnError(f"{folder}/run.json does not name its fields", "the file is damaged; run the solve again") from error
+
+
+def write_mesh(path: Path, mesh: Mesh) -> None:
+    """Mesh arrays; boundary names go into the metadata."""
+    tensors = {"nodes": mesh.nodes, "cells": mesh.cells.astype(np.int64)}
+    names = list(mesh.boundary_names)
+    tensors |= {f"boundary.{i}": mesh.boundaries[name].astype(np.int64) for i, name in enumerate(names)}
+    write_tensors(path, tensors, {"boundaries": names, "has_time": mesh.has_time})
+
+
+def read_mesh_arrays(path: Path) -> Mesh:
+    """Inverse of `write_mesh`."""
+    tensors, metadata = read_tensors(path)
+    try:
+        boundaries = {str(name): tensors[f"boundary.{i}"] for i, name in enumerate(metadata["boundaries"])}
+        mesh = Mesh(tensors["nodes"], tensors["cells"], boundaries, bool(metadata["has_time"]))
+    except (KeyError, TypeError) as error:
+        raise PcpinnError(f"{path} does not hold a mesh", "the file is damaged; run the solve again") from error
+    return check_mesh(mesh)
+
+
+def write_network(path: Path, network: MLP) -> None:
+    """Weights and architecture."""
+    tensors = {k: v.detach().cpu().numpy() for k, v in network.state_dict().items()}
+    write_tensors(path, tensors, {"architecture": network.architecture.to_dict(), "outputs": network.outputs})
+
+
+def read_network(path: Path) -> MLP:
+    """Inverse of `write_network`."""
+    tensors, metadata = read_tensors(path)
+    try:
+        state = {k: torch.from_numpy(v.copy()) for k, v in tensors.items()}
+        architecture = Architecture.from_dict(metadata["architecture"])
+        d = len(state["centre"])
+        network = MLP(architecture, [0.0] * d, [1.0] * d, int(metadata["outputs"]), torch.Generator(), state["theta"].dtype)
+        network.load_state_dict(state)
+    except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+        raise PcpinnError(f"{path} does not hold a network: {error}", "the file is damaged; run the solve again") from error
+    return network

@@ -1,0 +1,172 @@
+"""Every choice of a solve, flat and typed: the same keys for the library, the presets and `--set key=value`."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal
+
+from ..errors import PcpinnError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to discretise, precondition, represent and train.
+
+    Discretisation
+        discretisation: fem (finite elements) or fdm (finite differences on a box).
+        mesh_size: target size of cells; None takes 1/25 of the domain.
+        cells: number of cells along each axis of a box, instead of mesh_size.
+        time_cells: number of cells along time.
+        degree: polynomial degree of the elements (a field may have its own).
+        curved: use curved triangles along curved boundaries.
+        curvature: cells per radius of curvature; grading: how fast cells grow (0 slow, 1 fast).
+        quadrature: order of the quadrature; None derives it from the degree.
+    Preconditioner
+        preconditioner: ilu, lu, jacobi, row-balancing or none; drop_tolerance and fill_factor are for ilu.
+        dense: hold P^-1 A as a dense matrix (true, false, auto).
+        weights: mass (the residual's norm approximates L2 of the domain) or uniform (the paper's plain norm).
+    Network
+        width, depth: hidden layers; activation: tanh, silu, gelu, sin.
+        initialisation: torch, glorot-normal, glorot-uniform, he-normal, he-uniform.
+        features: none, log or gaussian Fourier features; feature_count, feature_low, feature_high (exponents of 2, log),
+            feature_std (gaussian).
+    Training
+        optimiser: gauss-newton or adam; iterations; tolerance: relative residual at which to stop; time_limit in seconds.
+        form, sample, damping: of gauss-newton; learning_rate, beta1, beta2: of adam.
+        precision: float64 or float32.
+        seed, device (auto, cpu, cuda), checkpoint_every (seconds).
+    """
+
+    discretisation: Literal["fem", "fdm"] = "fem"
+    mesh_size: float | None = None
+    cells: tuple[int, ...] | None = None
+    time_cells: int | None = None
+    degree: int = 2
+    curved: bool = True
+    curvature: float | None = None
+    grading: float | None = None
+    quadrature: int | None = None
+
+    preconditioner: Literal["ilu", "lu", "jacobi", "row-balancing", "none"] = "ilu"
+    drop_tolerance: float = 1e-4
+    fill_factor: float = 20.0
+    dense: Literal["auto", "true", "false"] = "auto"
+    weights: Literal["mass", "uniform"] = "mass"
+
+    width: int = 24
+    depth: int = 3
+    activation: str = "tanh"
+    initialisation: str = "glorot-normal"
+    features: Literal["none", "log", "gaussian"] = "log"
+    feature_count: int = 4
+    feature_low: float = -2.0
+    feature_high: float = 1.0
+    feature_std: float = math.pi
+
+    optimiser: Literal["gauss-newton", "adam"] = "gauss-newton"
+    iterations: int = 60
+    tolerance: float = 0.0
+    time_limit: float = math.inf
+    form: Literal["gram", "exact"] = "gram"
+    sample: int = 0
+    damping: float = 1e-2
+    learning_rate: float = 1e-3
+    beta1: float = 0.9
+    beta2: float = 0.99
+    precision: Literal["float64", "float32"] = "float64"
+    seed: int = 0
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    checkpoint_every: float = 10.0
+
+    def __post_init__(self) -> None:
+        for key, expected in _TYPES.items():
+            object.__setattr__(self, key, _convert(key, getattr(self, key), expected))
+        positive = ("iterations", "width", "depth", "degree", "drop_tolerance", "fill_factor", "mesh_size", "time_cells",
+                    "time_limit", "learning_rate", "damping", "curvature", "quadrature")  # fmt: skip
+        for key in positive:
+            value = getattr(self, key)
+            if value is not None and not value > 0:
+                raise PcpinnError(f"{key}={value:g} must be positive", f"leave {key} out to take its default")
+
+    def updated(self, changes: Mapping[str, Any]) -> Settings:
+        """A copy with some keys changed; values may be text, as on the command line.
+
+        Raises:
+            PcpinnError: for an unknown key or a value of the wrong kind.
+        """
+        for key in changes:
+            if key not in _TYPES:
+                close = difflib.get_close_matches(key, _TYPES, n=1)
+                raise PcpinnError(
+                    f"there is no setting {key!r}", f"did you mean {close[0]!r}?" if close else f"settings: {', '.join(_TYPES)}"
+                )
+        return replace(self, **{k: _convert(k, v, _TYPES[k]) for k, v in changes.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: no infinities, no tuples."""
+        data = asdict(self)
+        return {k: None if v == math.inf else list(v) if isinstance(v, tuple) else v for k, v in data.items()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Settings:
+        """Inverse of `to_dict`."""
+        restored = {**data, "time_limit": math.inf if data.get("time_limit") is None else data["time_limit"]}
+        return cls().updated(restored)
+
+
+_TYPES: dict[str, Any] = typing.get_type_hints(Settings)
+
+
+def _convert(key: str, value: Any, expected: Any) -> Any:
+    """Turn text or a near miss into the expected type, or refuse it."""
+    options = typing.get_args(expected) if isinstance(expected, types.UnionType) else (expected,)
+    if type(None) in options and (value is None or value == "none"):
+        return None
+    kind = next(o for o in options if o is not type(None))
+    try:
+        if typing.get_origin(kind) is Literal:
+            choice = str(value).lower() if isinstance(value, bool) else str(value)
+            if choice not in typing.get_args(kind):
+                raise ValueError
+            return choice
+        if typing.get_origin(kind) is tuple:
+            parts = value.replace("x", ",").split(",") if isinstance(value, str) else value
+            result = tuple(_whole(v) for v in ([parts] if isinstance(parts, int) else parts))
+            if not result or min(result) < 1:
+                raise ValueError
+            return result
+        if kind is bool:
+            return {"true": True, "false": False}[str(value).lower()]
+        if kind is int:
+            return _whole(value)
+        if kind is float:
+            number = float(value)
+            if math.isnan(number) or isinstance(value, bool):
+                raise ValueError
+            return number
+        if not isinstance(value, str):
+            raise ValueError
+        return value
+    except (ValueError, TypeError, KeyError, OverflowError):
+        wanted = " or ".join(typing.get_args(kind)) if typing.get_origin(kind) is Literal else _NAMES.get(kind, "whole numbers, such as 40,40")
+        raise PcpinnError(f"{key}={value!r} does not fit", f"give {wanted}") from None
+
+
+_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a name"}
+
+
+def _whole(value: Any) -> int:
+    number = float(value)
+    if number != int(number) or isinstance(value, bool):
+        raise ValueError
+    return int(number)
+
+
+def setting_names() -> tuple[str, ...]:
+    """All keys."""
+    return tuple(f.name for f in fields(Settings))

@@ -1,0 +1,118 @@
+"""The answer: a function of any point, differentiable, checked, drawable, storable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..discretize.mesh import Mesh
+from ..errors import PcpinnError
+from ..network.mlp import MLP
+from ..problem.field import Field
+from ..train.history import History
+from .reference import Reference, compare
+
+
+@dataclass
+class Solution:
+    """A trained network with the record of how it came about.
+
+    Attributes:
+        network: u_theta, a torch module.
+        fields: the unknowns that its outputs are.
+        mesh: where it was trained.
+        result: errors, times and sizes; what `result.json` holds.
+        history: loss by iteration.
+        settings: what the solve was asked for.
+    """
+
+    network: MLP
+    fields: tuple[Field, ...]
+    mesh: Mesh
+    result: dict[str, Any]
+    history: History = field(default_factory=History)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self, x: Any, field: str | None = None) -> Any:
+        """Values at points x (n, d): (n,) for one scalar, else (n, components). Torch in, torch out (differentiable).
+
+        Args:
+            x: NumPy array, nested list or torch tensor. Outside the domain the network extrapolates.
+            field: only this field.
+        """
+        given_torch = isinstance(x, torch.Tensor)
+        theta = self.network.theta
+        points = x if given_torch else np.asarray(x, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != self.mesh.dimension:
+            raise PcpinnError(
+                f"points have shape {tuple(points.shape)}, expected (n, {self.mesh.dimension})",
+                "give one row per point, such as solution([[0.0, 0.0]])",
+            )
+        columns = list(self._columns(field))
+        if given_torch:
+            values = self.network(points.to(theta))[:, columns]
+            values = values.to(points)
+        else:
+            with torch.no_grad():
+                values = self.network(torch.as_tensor(points).to(theta))[:, columns].double().cpu().numpy()
+        return values[:, 0] if len(columns) == 1 else values
+
+    def _columns(self, name: str | None) -> range:
+        at = 0
+        for f in self.fields:
+            if f.name == name:
+                return range(at, at + f.components)
+            at += f.components
+        if name is None:
+            return range(at)
+        raise PcpinnError(f"there is no field {name!r}", f"the fields are {', '.join(f.name for f in self.fields)}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name per component: u, or u1, u2 for a vector."""
+        return component_names(self.fields)
+
+    @property
+    def errors(self) -> dict[str, Any]:
+        """The errors of the record: against the reference, and by part."""
+        return self.result.get("errors", {})
+
+    def metrics(self, reference: Reference) -> dict[str, Any]:
+        """Errors against another reference."""
+        return compare(np.reshape(self(reference.points), (len(reference.points), -1)), reference, self.names)
+
+    def plot(self, path: str | Path, reference: Reference | None = None) -> Path:
+        """Draw the solution (and its error, given a reference) into a picture; the ending chooses png, pdf or svg."""
+        from .picture import draw
+
+        return draw(self, Path(path), reference)
+
+    def to_vtu(self, path: str | Path) -> Path:
+        """Values at the mesh's nodes, for ParaView."""
+        from .export import write_vtu
+
+        return write_vtu(self, Path(path))
+
+    def to_npz(self, path: str | Path) -> Path:
+        """Mesh and nodal values as NumPy arrays."""
+        from .export import write_npz
+
+        return write_npz(self, Path(path))
+
+    def save(self, folder: str | Path) -> Path:
+        """Write JSON, safetensors and CSV into a folder that `pcpinn.load` reads."""
+        from .run_folder import save_solution
+
+        return save_solution(self, Path(folder))
+
+
+def component_names(fields: Sequence[Field]) -> tuple[str, ...]:
+    """A name per component: u, or u1, u2 for a vector."""
+    return tuple(
+        f.name if f.components == 1 else f"{f.name}{k + 1}" for f in fields for k in range(f.components)
+    )

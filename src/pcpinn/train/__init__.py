@@ -1,0 +1,11 @@
+"""Training: losses, optimisers, the loop, its history and its checkpoints."""
+
+from .adam import Adam
+from .checkpoint import Checkpoints, Snapshot
+from .gauss_newton import GaussNewton
+from .history import History
+from .least_squares import LeastSquares
+from .loop import Stopping, Training, train
+from .optimiser import Optimiser
+
+__all__ = ["Adam", "Checkpoints", "GaussNewton", "History", "LeastSquares", "Optimiser", "Snapshot", "Stopping", "Training", "train"]

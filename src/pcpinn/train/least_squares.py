@@ -1,0 +1,59 @@
+"""The loss of Algorithm 1 as the least-squares problem that it is: 0.5 ||P^-1 (A u_theta - b)||^2."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..discretize.system import LinearSystem
+from ..network.mlp import MLP
+from ..precondition.operator import PreconditionedResidual
+
+
+class LeastSquares:
+    """Residual of a network against a preconditioned linear system, relative to ||P^-1 b||.
+
+    With P ~ A the residual's norm estimates the relative training error ||u_theta - u_h|| / ||u_h||.
+    """
+
+    def __init__(self, network: MLP, system: LinearSystem, operator: PreconditionedResidual) -> None:
+        self.network, self.operator = network, operator
+        device, dtype = operator.device, operator.dtype
+        self.points = torch.as_tensor(system.points, dtype=dtype, device=device)
+        self.point_of = torch.as_tensor(system.point_of, device=device)
+        self.component_of = torch.as_tensor(system.component_of, device=device)
+        self.scale = 1.0 / (operator.target_norm or 1.0)
+        self.weights = torch.as_tensor(operator.weights, dtype=dtype, device=device)
+        # One scalar field: the unknowns are the points, no gathering needed.
+        self._in_order = len(system.points) == system.size and bool((system.point_of[1:] > system.point_of[:-1]).all())
+
+    @property
+    def theta(self) -> torch.nn.Parameter:
+        """The unknown (p,)."""
+        return self.network.theta
+
+    @property
+    def size(self) -> int:
+        """Number of residuals N."""
+        return len(self.point_of)
+
+    def unknowns(self) -> Tensor:
+        """u_theta at the nodes, (N,), differentiable in theta."""
+        values = self.network(self.points)
+        return values[:, 0] if self._in_order else values[self.point_of, self.component_of]
+
+    def residual(self) -> Tensor:
+        """(N,), differentiable in theta."""
+        return self.operator(self.unknowns()) * self.scale
+
+    def loss(self) -> Tensor:
+        """0.5 ||residual||^2."""
+        r = self.residual()
+        return 0.5 * (r @ r)
+
+    def jacobian(self, rows: Tensor | None = None) -> Tensor:
+        """d u / d theta at the given unknowns (all by default): (m, p). The operator is not applied."""
+        point, component = self.point_of, self.component_of
+        if rows is not None:
+            point, component = point[rows], component[rows]
+        return self.network.jacobian(self.points[point], component)
