@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from pcpinn.discretize.extrude import extrude
 from pcpinn.discretize.generate import generate_mesh
+from pcpinn.discretize.mesh import Mesh
 from pcpinn.discretize.periodic import match_periodic, periodic_classes
 from pcpinn.errors import PcpinnError
 from pcpinn.problem.shapes import Ball, Box, Disk, Interval, Rectangle
@@ -60,3 +62,17 @@ def test_unknown_side_is_refused():
     mesh = generate_mesh(SQUARE, cells=(2, 2))
     with pytest.raises(PcpinnError, match="'hole' does not exist"):
         match_periodic(mesh, "left", "hole")
+
+
+def test_ranks_make_the_cuts_of_a_pulled_mesh_match_for_any_numbering():
+    flat = generate_mesh(SQUARE, cells=(4, 4))
+    number = np.random.default_rng(0).permutation(len(flat.nodes))
+    nodes = np.empty_like(flat.nodes)
+    nodes[number] = flat.nodes
+    mixed = Mesh(nodes, number[flat.cells], {name: number[rows] for name, rows in flat.boundaries.items()})
+    pairs = [("left", "right"), ("bottom", "top")]
+    levels = np.linspace(0, 1, 3)
+    for pair in pairs:
+        match_periodic(extrude(mixed, levels, ("low", "high"), rank=periodic_classes(mixed, pairs)), *pair)
+        with pytest.raises(PcpinnError, match="cut into different facets"):
+            match_periodic(extrude(mixed, levels, ("low", "high")), *pair)

@@ -1,1 +1,25 @@
-""""""
+"""The benchmark problems, one file each, all of the same shape."""
+
+from __future__ import annotations
+
+import difflib
+
+from ..errors import PcpinnError
+from . import poisson1d, poisson2d_c, poisson2d_cg, wave1d_c
+from .entry import PRESETS, Entry
+
+CATALOG: dict[str, Entry] = {
+    module.ENTRY.name: module.ENTRY for module in (poisson1d, poisson2d_c, poisson2d_cg, wave1d_c)
+}
+
+
+def find_entry(name: str) -> Entry:
+    """The entry called `name`; near misses are suggested."""
+    if name in CATALOG:
+        return CATALOG[name]
+    close = difflib.get_close_matches(name, CATALOG, n=1)
+    remedy = f"did you mean {close[0]}?" if close else "pcpinn list shows all; a file of your own must end in .py"
+    raise PcpinnError(f"there is no problem {name!r}", remedy)
+
+
+__all__ = ["CATALOG", "PRESETS", "Entry", "find_entry"]

@@ -1,0 +1,5 @@
+"""`python -m pcpinn`."""
+
+from .cli import main
+
+main()

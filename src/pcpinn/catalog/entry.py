@@ -1,0 +1,81 @@
+"""The anatomy of a catalog problem: the same for all, facts only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import PcpinnError
+from ..problem.problem import Problem
+from ..solve.reference import Reference
+from ..solve.settings import Settings
+
+PRESETS = ("quick", "default", "paper")
+
+# The paper's global settings (its appendix on environment and settings): Adam, SiLU, 10 log-spaced Fourier features.
+PAPER: dict[str, Any] = {
+    "degree": 1,
+    "curved": False,
+    "drop_tolerance": 1e-3,
+    "weights": "uniform",
+    "width": 64,
+    "depth": 3,
+    "activation": "silu",
+    "initialisation": "torch",
+    "features": "log",
+    "feature_count": 10,
+    "feature_low": -5.0,
+    "feature_high": 5.0,
+    "optimiser": "adam",
+    "learning_rate": 1e-3,
+    "beta1": 0.9,
+    "beta2": 0.99,
+    "iterations": 20_000,
+    "precision": "float32",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A benchmark problem.
+
+    Attributes:
+        name: on the command line and in the paper's tables.
+        title, equation, domain, conditions: for people.
+        problem: makes the Problem from its parameters.
+        reference: makes the Reference from the same parameters.
+        presets: changes to the default settings, by preset.
+        parameters: names and defaults of what `--set` may change about the problem itself.
+        remark: what a user should know: deviations from the paper, mistakes in published data.
+    """
+
+    name: str
+    title: str
+    equation: str
+    domain: str
+    conditions: str
+    problem: Callable[..., Problem]
+    reference: Callable[..., Reference]
+    presets: Mapping[str, Mapping[str, Any]]
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    remark: str = ""
+
+    def resolve(self, preset: str, changes: Mapping[str, Any]) -> tuple[dict[str, float], Settings]:
+        """The problem's parameters and the settings of a preset, with some of either changed.
+
+        Raises:
+            PcpinnError: for an unknown preset or key, or a value that does not fit.
+        """
+        if preset not in self.presets:
+            raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(self.presets)}")
+        merged = {**self.presets[preset], **changes}
+        parameters = {k: _number(k, merged.pop(k, default)) for k, default in self.parameters.items()}
+        return parameters, Settings().updated(merged)
+
+
+def _number(key: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise PcpinnError(f"{key}={value!r} does not fit", "give a number") from None

@@ -1,0 +1,19 @@
+"""Where references are evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+
+def points_outside_disks(
+    lower: Sequence[float], upper: Sequence[float], disks: Iterable[tuple[float, float, float]], per_axis: int
+) -> np.ndarray:
+    """A regular grid over a rectangle, edges included, without the insides of the disks (x, y, radius): (n, 2)."""
+    axes = [np.linspace(a, b, per_axis) for a, b in zip(lower, upper, strict=True)]
+    x = np.stack([g.ravel() for g in np.meshgrid(*axes, indexing="ij")], axis=1)
+    keep = np.ones(len(x), dtype=bool)
+    for cx, cy, r in disks:
+        keep &= np.hypot(x[:, 0] - cx, x[:, 1] - cy) >= r
+    return x[keep]

@@ -1,0 +1,144 @@
+"""A problem with all that its solve needs, from the catalog or from a user's file; and taking up an interrupted run."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import PcpinnError
+from ..problem.problem import Problem
+from ..progress import Progress
+from ..solve.linear import resume, solve
+from ..solve.reference import Reference
+from ..solve.run_folder import read_mesh_arrays, read_run
+from ..solve.settings import Settings
+from ..solve.solution import Solution
+from . import find_entry
+from .entry import PAPER, PRESETS
+
+_FILE_PRESETS: dict[str, dict[str, Any]] = {"default": {}, "quick": {"iterations": 25}, "paper": PAPER}
+_RESUMABLE = ("iterations", "tolerance", "time_limit")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to solve, how, against which reference; `record` names it in run.json and result.json."""
+
+    problem: Problem
+    settings: Settings
+    reference: Reference | None
+    record: dict[str, Any]
+
+    def run(self, out: Path | None = None, progress: Progress | None = None) -> Solution:
+        """Solve it."""
+        return solve(self.problem, self.settings, out=out, reference=self.reference, progress=progress, record=self.record)
+
+
+def find_task(name: str, preset: str, changes: Mapping[str, Any]) -> Task:
+    """A catalog problem by name, or the problem that a .py file defines."""
+    if name.endswith(".py"):
+        return task_from_file(Path(name), preset, changes)
+    entry = find_entry(name)
+    parameters, settings = entry.resolve(preset, changes)
+    record = {"problem": entry.name, "preset": preset, "problem_parameters": parameters, "source": {"kind": "catalog", "name": entry.name}}
+    return Task(entry.problem(**parameters), settings, entry.reference(**parameters), record)
+
+
+def task_from_file(path: Path, preset: str, changes: Mapping[str, Any]) -> Task:
+    """Import a user's file: it defines `problem` or `make_problem()`, and may define `settings` (a dict) and `reference`."""
+    if preset not in _FILE_PRESETS:
+        raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(PRESETS)}")
+    module = _import(path)
+    problem = getattr(module, "problem", None)
+    if problem is None and hasattr(module, "make_problem"):
+        try:
+            problem = module.make_problem()
+        except PcpinnError:
+            raise
+        except Exception as error:
+            raise PcpinnError(f"make_problem() of {path} failed: {type(error).__name__}: {error}", "correct the file") from error
+    if not isinstance(problem, Problem):
+        raise PcpinnError(
+            f"{path} defines no problem", "assign problem = pcpinn.Problem(...), or define make_problem() that returns one"
+        )
+    own = getattr(module, "settings", {})
+    if not isinstance(own, Mapping):
+        raise PcpinnError(f"settings in {path} is not a dict", "write settings = {'mesh_size': 0.05}")
+    reference = getattr(module, "reference", None)
+    if reference is not None and not isinstance(reference, Reference):
+        raise PcpinnError(f"reference in {path} is not a Reference", "write reference = pcpinn.Reference(points, values)")
+    settings = Settings().updated({**own, **_FILE_PRESETS[preset], **changes})
+    source = {"kind": "file", "name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    name = problem.name if problem.name != "problem" else path.stem
+    return Task(problem, settings, reference, {"problem": name, "preset": preset, "problem_parameters": {}, "source": source})
+
+
+def resume_run(
+    folder: Path, problem_file: Path | None = None, changes: Mapping[str, Any] | None = None, progress: Progress | None = None
+) -> Solution:
+    """Continue the run in a folder from its last checkpoint; with changes={"iterations": more}, beyond its old end.
+
+    A run of a user's file needs that file named again: opening a folder must not execute code that the folder chooses.
+    """
+    record = read_run(folder)
+    refused = [k for k in changes or {} if k not in _RESUMABLE]
+    if refused:
+        raise PcpinnError(f"a resumed run cannot change {refused[0]!r}", f"only {', '.join(_RESUMABLE)} may change")
+    try:
+        source, stored, parameters = record["source"], record["settings"], record.get("problem_parameters", {})
+        settings = Settings.from_dict({**stored, **(changes or {})})
+        kind, name, preset = source["kind"], source["name"], record["preset"]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise PcpinnError(f"{folder}/run.json does not say how to continue", "start the solve again") from error
+    if kind == "catalog":
+        task = find_task(name, preset, parameters)
+    else:
+        task = _same_file(problem_file, source, preset, folder)
+    mesh = read_mesh_arrays(folder / "mesh.safetensors")
+    return resume(task.problem, settings, folder, mesh, reference=task.reference, progress=progress, record=task.record)
+
+
+def _same_file(path: Path | None, source: Mapping[str, Any], preset: str, folder: Path) -> Task:
+    if path is None:
+        raise PcpinnError(
+            f"{folder} is a run of the file {source['name']!r}", f"name it: pcpinn resume {folder} --problem {source['name']}"
+        )
+    task = task_from_file(path, preset, {})
+    if task.record["source"]["sha256"] != source.get("sha256"):
+        raise PcpinnError(f"{path} is not the file that this run was begun with", "restore it, or start a new run")
+    return task
+
+
+def _import(path: Path) -> Any:
+    if not path.is_file():
+        raise PcpinnError(f"there is no file {path}", "pcpinn list shows the problems that need no file")
+    spec = importlib.util.spec_from_file_location(f"pcpinn_problem_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise PcpinnError(f"{path} cannot be imported", "give a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except PcpinnError:
+        raise
+    except (Exception, SystemExit) as error:
+        line = _line_in(error, path)
+        raise PcpinnError(f"{path} does not import: {type(error).__name__}: {error}{line}", "correct the file") from error
+    finally:
+        sys.path.remove(str(path.resolve().parent))
+    return module
+
+
+def _line_in(error: BaseException, path: Path) -> str:
+    """Where in the user's file the error arose."""
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if Path(trace.tb_frame.f_code.co_filename) == path or trace.tb_frame.f_code.co_filename == str(path.resolve()):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return f" (line {line})" if line else ""

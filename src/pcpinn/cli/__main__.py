@@ -1,0 +1,5 @@
+"""`python -m pcpinn.cli`."""
+
+from . import main
+
+main()

@@ -1,0 +1,232 @@
+"""The commands of `pcpinn`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from ..catalog import CATALOG, PRESETS, find_entry
+from ..catalog.task import find_task, resume_run, task_from_file
+from ..errors import PcpinnError, PcpinnWarning
+from ..solve.reference import Reference
+from ..solve.report import write_report
+from ..solve.run_folder import load, read_run, require_free
+from ..solve.solution import Solution
+from .display import TerminalProgress, published_table, result_table, standard_output_kept_clean
+from .tables import read_points, write_values
+
+app = typer.Typer(
+    help="Solve partial differential equations with preconditioned neural networks.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
+Changes = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object on standard output, all else on standard error.")]
+
+
+@app.command("list")
+def list_problems() -> None:
+    """List the problems of the catalog."""
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("problem", style="bold", no_wrap=True)
+    table.add_column("what it is")
+    for entry in CATALOG.values():
+        table.add_row(entry.name, entry.title)
+    Console().print(table)
+
+
+@app.command()
+def show(name: Annotated[str, typer.Argument(metavar="NAME", help="A problem of the catalog.")]) -> None:
+    """Show a problem: equation, domain, conditions, presets, published figures."""
+    entry = find_entry(name)
+    console = Console()
+    facts = Table(box=None, show_header=False)
+    facts.add_column(style="bold", no_wrap=True)
+    facts.add_column(overflow="fold")
+    for label in ("title", "equation", "domain", "conditions", "remark"):
+        if getattr(entry, label):
+            facts.add_row(label, getattr(entry, label))
+    if entry.parameters:
+        facts.add_row("parameters", ", ".join(f"{k}={v:g}" for k, v in entry.parameters.items()) + "  (change with --set)")
+    console.print(facts)
+    presets = Table(box=box.SIMPLE_HEAD, title="presets")
+    presets.add_column("preset", no_wrap=True)
+    presets.add_column("settings", overflow="fold")
+    for preset in PRESETS:
+        presets.add_row(preset, ", ".join(f"{k}={_text(v)}" for k, v in entry.presets[preset].items()))
+    console.print(presets)
+    published = published_table(name)
+    if published is not None:
+        console.print(published)
+    console.print(f"solve it: pcpinn solve {name}")
+
+
+@app.command()
+def solve(
+    name: Annotated[str, typer.Argument(metavar="NAME_OR_FILE.py", help="A problem of the catalog, or a file that defines one.")],
+    preset: Annotated[str, typer.Option(help="quick, default or paper.")] = "default",
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the run; must not exist yet.")] = None,
+    changes: Changes = None,
+    as_json: AsJson = False,
+) -> None:
+    """Solve a problem and record the run."""
+    options = {k: v for k, v in (("device", device), ("seed", seed)) if v is not None}
+    console = Console(stderr=True)
+    with standard_output_kept_clean():
+        task = find_task(name, preset, {**_pairs(changes), **options})
+        folder = out or _free_folder(Path("runs") / f"{task.record['problem']}-{preset}")
+        require_free(folder)
+        progress = TerminalProgress(console)
+        try:
+            solution = task.run(folder, progress)
+        finally:
+            progress.close()
+        _illustrate(solution, folder, task.reference)
+    _conclude(solution, folder, as_json)
+
+
+@app.command()
+def resume(
+    folder: RunFolder,
+    problem: Annotated[Path | None, typer.Option(help="The .py file of a run that was begun from one.")] = None,
+    changes: Changes = None,
+    as_json: AsJson = False,
+) -> None:
+    """Continue an interrupted run (or, with --set iterations=N, a finished one)."""
+    with standard_output_kept_clean():
+        progress = TerminalProgress(Console(stderr=True))
+        try:
+            solution = resume_run(folder, problem, _pairs(changes), progress)
+        finally:
+            progress.close()
+        _illustrate(solution, folder, _reference_of(folder, problem))
+    _conclude(solution, folder, as_json)
+
+
+@app.command()
+def plot(folder: RunFolder, out: Annotated[Path | None, typer.Option(help="Picture to write: .png, .pdf or .svg.")] = None) -> None:
+    """Draw the solution of a run."""
+    solution = load(folder)
+    print(solution.plot(out or folder / "solution.png", _reference_of(folder, None)))
+
+
+@app.command()
+def export(
+    folder: RunFolder,
+    to: Annotated[str, typer.Option(help="vtu (ParaView) or npz (NumPy).")],
+    out: Annotated[Path | None, typer.Option(help="File to write.")] = None,
+) -> None:
+    """Write the solution at the mesh's nodes for other programs."""
+    if to not in ("vtu", "npz"):
+        raise PcpinnError(f"cannot export to {to!r}", "use --to vtu or --to npz")
+    solution = load(folder)
+    path = out or folder / f"solution.{to}"
+    print(solution.to_vtu(path) if to == "vtu" else solution.to_npz(path))
+
+
+@app.command()
+def evaluate(
+    folder: RunFolder,
+    points: Annotated[Path, typer.Option(help="CSV file with one point per line.")],
+    out: Annotated[Path | None, typer.Option(help="CSV file to write; standard output by default.")] = None,
+) -> None:
+    """Evaluate the solution of a run at points."""
+    solution = load(folder)
+    x = read_points(points, solution.mesh.dimension)
+    write_values(solution, x, out)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; refused input ends with one message and code 2."""
+    console = Console(stderr=True)
+    warnings.showwarning = _quiet_warnings(console)
+    try:
+        app(args=arguments, standalone_mode=True)
+    except PcpinnError as error:
+        console.print(f"[bold red]error:[/] {_escape(error.problem)}", soft_wrap=True)
+        if error.remedy:
+            console.print(f"  -> {_escape(error.remedy)}", soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        console.print("interrupted; a run that had started training goes on with: pcpinn resume DIR")
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(1)
+
+
+def _pairs(changes: list[str] | None) -> dict[str, str]:
+    result = {}
+    for item in changes or []:
+        key, separator, value = item.partition("=")
+        if not separator or not key:
+            raise PcpinnError(f"--set {item!r} is not of the form key=value", "write --set mesh_size=0.02, for instance")
+        result[key.strip()] = value.strip()
+    return result
+
+
+def _free_folder(wanted: Path) -> Path:
+    """The wanted folder, or the first of wanted-2, wanted-3, ... that does not exist."""
+    folder, k = wanted, 1
+    while folder.exists():
+        k += 1
+        folder = wanted.with_name(f"{wanted.name}-{k}")
+    return folder
+
+
+def _illustrate(solution: Solution, folder: Path, reference: Reference | None) -> None:
+    solution.plot(folder / "solution.png", reference)
+    write_report(solution, folder)
+
+
+def _reference_of(folder: Path, problem: Path | None) -> Reference | None:
+    """The reference of a recorded run, where it can be had without running code that the folder names."""
+    record = read_run(folder)
+    source = record.get("source") or {}
+    if source.get("kind") == "catalog":
+        return find_task(str(source.get("name")), str(record.get("preset")), record.get("problem_parameters") or {}).reference
+    return task_from_file(problem, "default", {}).reference if problem is not None else None
+
+
+def _conclude(solution: Solution, folder: Path, as_json: bool) -> None:
+    console = Console(stderr=as_json)
+    console.print(result_table(solution.result))
+    for label, name in (("run", ""), ("picture", "solution.png"), ("report", "report.html")):
+        console.print(f"{label:>8}  {folder / name if name else folder}", soft_wrap=True, highlight=False)
+    if as_json:
+        print(json.dumps(solution.result, allow_nan=False))
+
+
+def _quiet_warnings(console: Console) -> Any:
+    """Our warnings as one line; others as usual."""
+    usual = warnings.showwarning
+
+    def show_one(message: Any, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
+        if issubclass(category, PcpinnWarning):
+            console.print(f"[yellow]warning:[/] {_escape(str(message))}", soft_wrap=True)
+        else:
+            usual(message, category, filename, lineno, file, line)
+
+    return show_one
+
+
+def _escape(text: str) -> str:
+    return text.replace("[", r"\[")
+
+
+def _text(value: Any) -> str:
+    return "x".join(map(str, value)) if isinstance(value, tuple) else f"{value:g}" if isinstance(value, float) else str(value)
+
+

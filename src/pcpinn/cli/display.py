@@ -1,0 +1,147 @@
+"""What people see: progress, tables, messages."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as RichProgress
+from rich.table import Table
+
+from ..catalog.published import best_baseline, paper_result
+from ..progress import Progress
+
+_LINES_EVERY = 10.0  # seconds between lines where there is no terminal to draw on
+
+
+class TerminalProgress(Progress):
+    """A live bar with stage, iterations, loss and time left; plain lines where the output is not a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._bar: RichProgress | None = None
+        if console.is_terminal:
+            self._bar = RichProgress(
+                SpinnerColumn(),
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=28),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[loss]}"),
+                TimeElapsedColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(),
+                console=console,
+                transient=True,
+            )
+            self._bar.start()
+        self._task: Any = None
+        self._stage, self._total = "", None
+        self._printed = time.monotonic()
+        self._first: tuple[int, float] | None = None
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Show the new stage."""
+        self._stage, self._total, self._first = name, total, None
+        if self._bar is None:
+            if total is not None:
+                self.console.print(f"{name}: {total} iterations")
+            return
+        if self._task is not None:
+            self._bar.remove_task(self._task)
+        self._task = self._bar.add_task(name, total=total, loss="")
+
+    def update(self, iteration: int, loss: float) -> None:
+        """Move the bar."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=iteration, loss=f"residual {(2 * loss) ** 0.5:.2e}")
+            return
+        now = time.monotonic()
+        self._first = self._first or (iteration, now)
+        if now - self._printed >= _LINES_EVERY:
+            self._printed = now
+            done = iteration - self._first[0]
+            left = (now - self._first[1]) / done * (self._total - iteration) if done and self._total else None
+            more = f", about {left:.0f} s left" if left is not None else ""
+            self.console.print(f"  {iteration}/{self._total}  residual {(2 * loss) ** 0.5:.2e}{more}")
+
+    def note(self, text: str) -> None:
+        """A line above the bar."""
+        self.console.print(text)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+@contextlib.contextmanager
+def standard_output_kept_clean() -> Iterator[None]:
+    """Send whatever libraries print to standard output (netgen does, from C++) to standard error instead."""
+    sys.stdout.flush()
+    try:
+        saved = os.dup(1)
+    except OSError:  # no such descriptor: a test harness or a service
+        yield
+        return
+    try:
+        os.dup2(2, 1)
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def number(value: float | None) -> str:
+    """Three digits, or a dash."""
+    return "-" if value is None else f"{value:.2e}"
+
+
+def result_table(result: dict[str, Any]) -> Table:
+    """Errors by part, times and sizes, beside the paper's figure."""
+    errors, times = result["errors"], result["time"]
+    table = Table(box=box.SIMPLE_HEAD, title=f"{result['problem']}  ({result['preset'] or 'own'} preset, seed {result['seed']})")
+    table.add_column("what")
+    table.add_column("value", justify="right")
+    table.add_column("", style="dim", overflow="fold")
+    reference = result["reference"]
+    if reference is not None:
+        paper = paper_result(result["problem"])
+        beside = f"paper {paper.mean:.2e}" if paper else ""
+        table.add_row("error L2RE", number(errors["l2re"]), beside, style="bold")
+        table.add_row("  of training", number(errors["training"]), "network against discrete solution")
+        table.add_row("  of discretisation", number(errors["discretisation"]), "discrete solution against reference")
+        table.add_row("  of the reference", number(reference["error"]), reference["kind"])
+        table.add_row("error L1RE / max", f"{number(errors['l1re'])} / {number(errors['max'])}", "")
+    else:
+        table.add_row("training error", number(errors["training"]), "network against discrete solution; no reference given")
+    p = result["preconditioner"]
+    table.add_row("time", f"{times['total_s']:.1f} s", f"setup {times['setup_s']:.1f} s, training {times['train_s']:.1f} s")
+    table.add_row("iterations", str(result["iterations"]), f"{result['optimiser']}, stopped by {result['stopped_by']}")
+    table.add_row("unknowns", str(result["dofs"]), f"{result['parameters']} weights")
+    table.add_row("preconditioner", p["name"], f"set up in {p['setup_s']:.2f} s" + (f", fill {p['fill']:.1f}" if "fill" in p else ""))
+    return table
+
+
+def published_table(problem: str) -> Table | None:
+    """The paper's own figures and the best baseline for a problem."""
+    if paper_result(problem) is None:
+        return None
+    table = Table(box=box.SIMPLE_HEAD, title="published figures")
+    for column in ("metric", "paper", "best other method"):
+        table.add_column(column)
+    for metric in ("L2RE", "L1RE", "MSE"):
+        ours, other = paper_result(problem, metric), best_baseline(problem, metric)
+        table.add_row(
+            metric,
+            f"{ours.mean:.2e}" + (f" ({ours.std:.1e})" if ours.std is not None else "") if ours else "-",
+            f"{other.mean:.2e} {other.method}" if other else "-",
+        )
+    return table
