@@ -1,13 +1,13 @@
 """pcpinn: partial differential equations solved by preconditioned neural networks, with a checked error.
 
-    import pcpinn as pc
+import pcpinn as pc
 
-    domain = pc.Rectangle((0, 0), (1, 1)) - pc.Disk((0.5, 0.5), 0.2, name="hole")
-    problem = pc.Problem(domain, flux=lambda x, u: u.grad, source=lambda x, u: -1.0,
-                         boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(1.0), "hole": pc.Robin(1.0, 2.0),
-                                   "bottom": pc.Neumann(0.0), "top": pc.Neumann(0.0)})
-    solution = pc.solve(problem, mesh_size=0.05)
-    solution([[0.1, 0.9]])
+domain = pc.Rectangle((0, 0), (1, 1)) - pc.Disk((0.5, 0.5), 0.2, name="hole")
+problem = pc.Problem(domain, flux=lambda x, u: u.grad, source=lambda x, u: -1.0,
+                     boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(1.0), "hole": pc.Robin(1.0, 2.0),
+                               "bottom": pc.Neumann(0.0), "top": pc.Neumann(0.0)})
+solution = pc.solve(problem, mesh_size=0.05)
+solution([[0.1, 0.9]])
 """
 
 from .discretize.mesh import Mesh

@@ -24,7 +24,9 @@ def describe_environment(device: torch.device) -> dict[str, Any]:
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "python": platform.python_version(),
-        **{name: package_version(name) for name in ("pcpinn", "torch", "numpy", "scipy", "scikit-fem", "netgen-mesher")},
+        **{
+            name: package_version(name) for name in ("pcpinn", "torch", "numpy", "scipy", "scikit-fem", "netgen-mesher")
+        },
         "platform": f"{platform.system()} {platform.machine()}",
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),

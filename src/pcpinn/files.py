@@ -34,7 +34,9 @@ def write_atomically(path: Path, data: bytes | str) -> None:
     except OSError as error:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
-        raise PcpinnError(f"cannot write {path}: {error.strerror or error}", "free some space or choose another folder") from error
+        raise PcpinnError(
+            f"cannot write {path}: {error.strerror or error}", "free some space or choose another folder"
+        ) from error
 
 
 def write_tensors(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> None:
@@ -52,7 +54,9 @@ def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     except FileNotFoundError:
         raise PcpinnError(f"{path} does not exist", "is this the folder of a finished or interrupted run?") from None
     except (SafetensorError, OSError, ValueError, RecursionError) as error:
-        raise PcpinnError(f"{path} cannot be read: {error}", "the file is damaged or not one of ours; run the solve again") from error
+        raise PcpinnError(
+            f"{path} cannot be read: {error}", "the file is damaged or not one of ours; run the solve again"
+        ) from error
     if not isinstance(metadata, dict):
         raise PcpinnError(f"{path} was not written by pcpinn", "give the folder of a run")
     return tensors, metadata

@@ -59,7 +59,14 @@ ENTRY = Entry(
     reference=reference,
     presets={
         "quick": {"mesh_size": 0.1, "curvature": 3.0, "degree": 3, "feature_high": 2.0, "iterations": 40},
-        "default": {"mesh_size": 0.1, "curvature": 3.0, "degree": 3, "feature_high": 2.0, "width": 32, "iterations": 60},
+        "default": {
+            "mesh_size": 0.1,
+            "curvature": 3.0,
+            "degree": 3,
+            "feature_high": 2.0,
+            "width": 32,
+            "iterations": 60,
+        },
         "paper": PAPER | {"mesh_size": 0.0227},
     },
     remark="The paper's mesh has 9382 nodes.",

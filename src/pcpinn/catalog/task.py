@@ -36,7 +36,9 @@ class Task:
 
     def run(self, out: Path | None = None, progress: Progress | None = None) -> Solution:
         """Solve it."""
-        return solve(self.problem, self.settings, out=out, reference=self.reference, progress=progress, record=self.record)
+        return solve(
+            self.problem, self.settings, out=out, reference=self.reference, progress=progress, record=self.record
+        )
 
 
 def find_task(name: str, preset: str, changes: Mapping[str, Any]) -> Task:
@@ -45,7 +47,12 @@ def find_task(name: str, preset: str, changes: Mapping[str, Any]) -> Task:
         return task_from_file(Path(name), preset, changes)
     entry = find_entry(name)
     parameters, settings = entry.resolve(preset, changes)
-    record = {"problem": entry.name, "preset": preset, "problem_parameters": parameters, "source": {"kind": "catalog", "name": entry.name}}
+    record = {
+        "problem": entry.name,
+        "preset": preset,
+        "problem_parameters": parameters,
+        "source": {"kind": "catalog", "name": entry.name},
+    }
     return Task(entry.problem(**parameters), settings, entry.reference(**parameters), record)
 
 
@@ -61,25 +68,35 @@ def task_from_file(path: Path, preset: str, changes: Mapping[str, Any]) -> Task:
         except PcpinnError:
             raise
         except Exception as error:
-            raise PcpinnError(f"make_problem() of {path} failed: {type(error).__name__}: {error}", "correct the file") from error
+            raise PcpinnError(
+                f"make_problem() of {path} failed: {type(error).__name__}: {error}", "correct the file"
+            ) from error
     if not isinstance(problem, Problem):
         raise PcpinnError(
-            f"{path} defines no problem", "assign problem = pcpinn.Problem(...), or define make_problem() that returns one"
+            f"{path} defines no problem",
+            "assign problem = pcpinn.Problem(...), or define make_problem() that returns one",
         )
     own = getattr(module, "settings", {})
     if not isinstance(own, Mapping):
         raise PcpinnError(f"settings in {path} is not a dict", "write settings = {'mesh_size': 0.05}")
     reference = getattr(module, "reference", None)
     if reference is not None and not isinstance(reference, Reference):
-        raise PcpinnError(f"reference in {path} is not a Reference", "write reference = pcpinn.Reference(points, values)")
+        raise PcpinnError(
+            f"reference in {path} is not a Reference", "write reference = pcpinn.Reference(points, values)"
+        )
     settings = Settings().updated({**own, **_FILE_PRESETS[preset], **changes})
     source = {"kind": "file", "name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     name = problem.name if problem.name != "problem" else path.stem
-    return Task(problem, settings, reference, {"problem": name, "preset": preset, "problem_parameters": {}, "source": source})
+    return Task(
+        problem, settings, reference, {"problem": name, "preset": preset, "problem_parameters": {}, "source": source}
+    )
 
 
 def resume_run(
-    folder: Path, problem_file: Path | None = None, changes: Mapping[str, Any] | None = None, progress: Progress | None = None
+    folder: Path,
+    problem_file: Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
 ) -> Solution:
     """Continue the run in a folder from its last checkpoint; with changes={"iterations": more}, beyond its old end.
 
@@ -106,7 +123,8 @@ def resume_run(
 def _same_file(path: Path | None, source: Mapping[str, Any], preset: str, folder: Path) -> Task:
     if path is None:
         raise PcpinnError(
-            f"{folder} is a run of the file {source['name']!r}", f"name it: pcpinn resume {folder} --problem {source['name']}"
+            f"{folder} is a run of the file {source['name']!r}",
+            f"name it: pcpinn resume {folder} --problem {source['name']}",
         )
     task = task_from_file(path, preset, {})
     if task.record["source"]["sha256"] != source.get("sha256"):
@@ -128,7 +146,9 @@ def _import(path: Path) -> Any:
         raise
     except (Exception, SystemExit) as error:
         line = _line_in(error, path)
-        raise PcpinnError(f"{path} does not import: {type(error).__name__}: {error}{line}", "correct the file") from error
+        raise PcpinnError(
+            f"{path} does not import: {type(error).__name__}: {error}{line}", "correct the file"
+        ) from error
     finally:
         sys.path.remove(str(path.resolve().parent))
     return module

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ..problem.conditions import Cauchy, Dirichlet, Neumann, Open
+from ..problem.conditions import Cauchy, Condition, Dirichlet, Neumann, Open
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
 from ..solve.reference import Reference
@@ -18,8 +18,8 @@ def _initial(x: torch.Tensor) -> torch.Tensor:
 
 def problem(closed: float) -> Problem:
     """u_tt - 4 u_xx = 0 in space-time; closed=1 is the paper's form, with u_t(T) = 0 taken as known."""
-    ends = {"left": Dirichlet(0.0), "right": Dirichlet(0.0)}
-    in_time = (
+    ends: dict[str, Condition] = {"left": Dirichlet(0.0), "right": Dirichlet(0.0)}
+    in_time: dict[str, Condition] = (
         {"initial": Dirichlet(_initial), "final": Neumann(0.0)}
         if closed
         else {"initial": Cauchy(_initial, rate=0.0), "final": Open("initial")}

@@ -31,8 +31,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
-Changes = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object on standard output, all else on standard error.")]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
+]
+AsJson = Annotated[
+    bool,
+    typer.Option("--json", help="Print the result as one JSON object on standard output, all else on standard error."),
+]
 
 
 @app.command("list")
@@ -58,7 +63,9 @@ def show(name: Annotated[str, typer.Argument(metavar="NAME", help="A problem of 
         if getattr(entry, label):
             facts.add_row(label, getattr(entry, label))
     if entry.parameters:
-        facts.add_row("parameters", ", ".join(f"{k}={v:g}" for k, v in entry.parameters.items()) + "  (change with --set)")
+        facts.add_row(
+            "parameters", ", ".join(f"{k}={v:g}" for k, v in entry.parameters.items()) + "  (change with --set)"
+        )
     console.print(facts)
     presets = Table(box=box.SIMPLE_HEAD, title="presets")
     presets.add_column("preset", no_wrap=True)
@@ -74,7 +81,9 @@ def show(name: Annotated[str, typer.Argument(metavar="NAME", help="A problem of 
 
 @app.command()
 def solve(
-    name: Annotated[str, typer.Argument(metavar="NAME_OR_FILE.py", help="A problem of the catalog, or a file that defines one.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME_OR_FILE.py", help="A problem of the catalog, or a file that defines one.")
+    ],
     preset: Annotated[str, typer.Option(help="quick, default or paper.")] = "default",
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.")] = None,
@@ -117,7 +126,9 @@ def resume(
 
 
 @app.command()
-def plot(folder: RunFolder, out: Annotated[Path | None, typer.Option(help="Picture to write: .png, .pdf or .svg.")] = None) -> None:
+def plot(
+    folder: RunFolder, out: Annotated[Path | None, typer.Option(help="Picture to write: .png, .pdf or .svg.")] = None
+) -> None:
     """Draw the solution of a run."""
     solution = load(folder)
     print(solution.plot(out or folder / "solution.png", _reference_of(folder, None)))
@@ -172,7 +183,9 @@ def _pairs(changes: list[str] | None) -> dict[str, str]:
     for item in changes or []:
         key, separator, value = item.partition("=")
         if not separator or not key:
-            raise PcpinnError(f"--set {item!r} is not of the form key=value", "write --set mesh_size=0.02, for instance")
+            raise PcpinnError(
+                f"--set {item!r} is not of the form key=value", "write --set mesh_size=0.02, for instance"
+            )
         result[key.strip()] = value.strip()
     return result
 
@@ -196,7 +209,9 @@ def _reference_of(folder: Path, problem: Path | None) -> Reference | None:
     record = read_run(folder)
     source = record.get("source") or {}
     if source.get("kind") == "catalog":
-        return find_task(str(source.get("name")), str(record.get("preset")), record.get("problem_parameters") or {}).reference
+        return find_task(
+            str(source.get("name")), str(record.get("preset")), record.get("problem_parameters") or {}
+        ).reference
     return task_from_file(problem, "default", {}).reference if problem is not None else None
 
 
@@ -213,7 +228,9 @@ def _quiet_warnings(console: Console) -> Any:
     """Our warnings as one line; others as usual."""
     usual = warnings.showwarning
 
-    def show_one(message: Any, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
+    def show_one(
+        message: Any, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None
+    ) -> None:
         if issubclass(category, PcpinnWarning):
             console.print(f"[yellow]warning:[/] {_escape(str(message))}", soft_wrap=True)
         else:
@@ -227,6 +244,10 @@ def _escape(text: str) -> str:
 
 
 def _text(value: Any) -> str:
-    return "x".join(map(str, value)) if isinstance(value, tuple) else f"{value:g}" if isinstance(value, float) else str(value)
-
-
+    return (
+        "x".join(map(str, value))
+        if isinstance(value, tuple)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )

@@ -11,7 +11,14 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as RichProgress
 from rich.table import Table
 
@@ -42,13 +49,13 @@ class TerminalProgress(Progress):
             )
             self._bar.start()
         self._task: Any = None
-        self._stage, self._total = "", None
+        self._total: int | None = None
         self._printed = time.monotonic()
         self._first: tuple[int, float] | None = None
 
     def stage(self, name: str, total: int | None = None) -> None:
         """Show the new stage."""
-        self._stage, self._total, self._first = name, total, None
+        self._total, self._first = total, None
         if self._bar is None:
             if total is not None:
                 self.console.print(f"{name}: {total} iterations")
@@ -107,7 +114,9 @@ def number(value: float | None) -> str:
 def result_table(result: dict[str, Any]) -> Table:
     """Errors by part, times and sizes, beside the paper's figure."""
     errors, times = result["errors"], result["time"]
-    table = Table(box=box.SIMPLE_HEAD, title=f"{result['problem']}  ({result['preset'] or 'own'} preset, seed {result['seed']})")
+    table = Table(
+        box=box.SIMPLE_HEAD, title=f"{result['problem']}  ({result['preset'] or 'own'} preset, seed {result['seed']})"
+    )
     table.add_column("what")
     table.add_column("value", justify="right")
     table.add_column("", style="dim", overflow="fold")
@@ -121,12 +130,20 @@ def result_table(result: dict[str, Any]) -> Table:
         table.add_row("  of the reference", number(reference["error"]), reference["kind"])
         table.add_row("error L1RE / max", f"{number(errors['l1re'])} / {number(errors['max'])}", "")
     else:
-        table.add_row("training error", number(errors["training"]), "network against discrete solution; no reference given")
+        table.add_row(
+            "training error", number(errors["training"]), "network against discrete solution; no reference given"
+        )
     p = result["preconditioner"]
-    table.add_row("time", f"{times['total_s']:.1f} s", f"setup {times['setup_s']:.1f} s, training {times['train_s']:.1f} s")
+    table.add_row(
+        "time", f"{times['total_s']:.1f} s", f"setup {times['setup_s']:.1f} s, training {times['train_s']:.1f} s"
+    )
     table.add_row("iterations", str(result["iterations"]), f"{result['optimiser']}, stopped by {result['stopped_by']}")
     table.add_row("unknowns", str(result["dofs"]), f"{result['parameters']} weights")
-    table.add_row("preconditioner", p["name"], f"set up in {p['setup_s']:.2f} s" + (f", fill {p['fill']:.1f}" if "fill" in p else ""))
+    table.add_row(
+        "preconditioner",
+        p["name"],
+        f"set up in {p['setup_s']:.2f} s" + (f", fill {p['fill']:.1f}" if "fill" in p else ""),
+    )
     return table
 
 

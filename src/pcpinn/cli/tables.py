@@ -21,7 +21,9 @@ def read_points(path: Path, dimension: int) -> np.ndarray:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise PcpinnError(f"cannot read {path}: {error}", "give a text file with one point per line, such as 0.1,0.2") from error
+        raise PcpinnError(
+            f"cannot read {path}: {error}", "give a text file with one point per line, such as 0.1,0.2"
+        ) from error
     rows: list[list[float]] = []
     for number, row in enumerate(csv.reader(io.StringIO(text)), start=1):
         if not row or row[0].lstrip().startswith("#"):
@@ -31,10 +33,13 @@ def read_points(path: Path, dimension: int) -> np.ndarray:
         except ValueError:
             if not rows and number == 1:
                 continue
-            raise PcpinnError(f"line {number} of {path} is not numbers: {','.join(row)[:60]!r}", "one point per line: 0.1,0.2") from None
+            raise PcpinnError(
+                f"line {number} of {path} is not numbers: {','.join(row)[:60]!r}", "one point per line: 0.1,0.2"
+            ) from None
         if len(values) != dimension or not np.isfinite(values).all():
             raise PcpinnError(
-                f"line {number} of {path} has {len(values)} values: {','.join(row)[:60]!r}", f"give {dimension} finite coordinates"
+                f"line {number} of {path} has {len(values)} values: {','.join(row)[:60]!r}",
+                f"give {dimension} finite coordinates",
             )
         rows.append(values)
     if not rows:

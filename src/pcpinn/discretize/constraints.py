@@ -22,9 +22,17 @@ NodesOn = Callable[[str, int], np.ndarray]
 class Unknowns(Protocol):
     """What constraints need to know of a discretisation."""
 
-    size: int
-    unknown_nodes: np.ndarray
-    unknown_components: np.ndarray
+    @property
+    def size(self) -> int:
+        """Number of unknowns N."""
+
+    @property
+    def unknown_nodes(self) -> np.ndarray:
+        """(N, d) position of each unknown."""
+
+    @property
+    def unknown_components(self) -> np.ndarray:
+        """(N,) component of each unknown."""
 
     def component_range(self, name: str) -> range:
         """Component numbers of a field."""
@@ -82,7 +90,10 @@ def find_constraints(problem: Problem, unknowns: Unknowns, nodes_on: NodesOn) ->
         component = unknowns.component_range(pin.field or problem.unknowns[0].name)[pin.component]
         own = np.flatnonzero(unknowns.unknown_components == component)
         if len(pin.at) != unknowns.unknown_nodes.shape[1]:
-            raise PcpinnError(f"pin at {tuple(pin.at)} has {len(pin.at)} coordinates", f"the domain has {unknowns.unknown_nodes.shape[1]}")
+            raise PcpinnError(
+                f"pin at {tuple(pin.at)} has {len(pin.at)} coordinates",
+                f"the domain has {unknowns.unknown_nodes.shape[1]}",
+            )
         value[own[np.linalg.norm(unknowns.unknown_nodes[own] - np.asarray(pin.at), axis=1).argmin()]] = pin.value
     # A prescribed value anywhere on a chain of identified nodes holds for the whole chain.
     slaves = np.flatnonzero(master >= 0)
@@ -114,7 +125,9 @@ def _exchange_tests(problem: Problem, unknowns: Unknowns, nodes_on: NodesOn) -> 
             opened.add((condition.partner, name))
             for component in unknowns.component_range(name):
                 end, start = nodes_on(boundary, component), nodes_on(condition.partner, component)
-                tested_at[end] = start[_match(unknowns.unknown_nodes[end], unknowns.unknown_nodes[start], boundary, condition.partner)]
+                tested_at[end] = start[
+                    _match(unknowns.unknown_nodes[end], unknowns.unknown_nodes[start], boundary, condition.partner)
+                ]
     for boundary, by_field in problem.conditions.items():
         for name, condition in by_field.items():
             if isinstance(condition, Cauchy) and (boundary, name) not in opened:
@@ -132,12 +145,16 @@ def _identify(problem: Problem, unknowns: Unknowns, nodes_on: NodesOn, master: n
             if isinstance(condition, Periodic):
                 for component in unknowns.component_range(name):
                     here, there = nodes_on(boundary, component), nodes_on(condition.partner, component)
-                    master[here] = there[_match(unknowns.unknown_nodes[here], unknowns.unknown_nodes[there], boundary, condition.partner)]
+                    master[here] = there[
+                        _match(unknowns.unknown_nodes[here], unknowns.unknown_nodes[there], boundary, condition.partner)
+                    ]
     for _ in range(unknowns.unknown_nodes.shape[1]):
         onward = (master >= 0) & (master[master] >= 0)
         master[onward] = master[master[onward]]
     if ((master >= 0) & (master[master] >= 0)).any():
-        raise PcpinnError("periodic conditions refer to each other in a circle", "say Periodic on one side of each pair only")
+        raise PcpinnError(
+            "periodic conditions refer to each other in a circle", "say Periodic on one side of each pair only"
+        )
 
 
 def _match(here: np.ndarray, there: np.ndarray, a: str, b: str) -> np.ndarray:

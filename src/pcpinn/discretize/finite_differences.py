@@ -74,6 +74,7 @@ class FiniteDifferences:
     @cached_property
     def constraints(self) -> Constraints:
         """Dirichlet values, periodic identifications and pins."""
+
         def nodes_on(boundary: str, component: int) -> np.ndarray:
             return component * self._n + np.unique(self._grid_number[self.mesh.boundaries[boundary]])
 
@@ -100,7 +101,9 @@ class FiniteDifferences:
         shape = tuple(len(a) for a in self.axes)
         method = "cubic" if min(shape) > 3 else "linear"
         inside = np.clip(x, *self.mesh.bounds)
-        parts = [RegularGridInterpolator(self.axes, p.reshape(shape), method)(inside) for p in u.reshape(self.components, -1)]
+        parts = [
+            RegularGridInterpolator(self.axes, p.reshape(shape), method)(inside) for p in u.reshape(self.components, -1)
+        ]
         return np.stack(parts, axis=1)
 
     def residual(self, u: Tensor) -> Tensor:
@@ -152,10 +155,16 @@ class FiniteDifferences:
             evaluate = [_kron(_swap(identity, k, mean))]
             for j in range(d):
                 evaluate.append(
-                    _kron(_swap(identity, k, difference)) if j == k else _kron(_swap(_swap(identity, j, slope[j]), k, mean))
+                    _kron(_swap(identity, k, difference))
+                    if j == k
+                    else _kron(_swap(_swap(identity, j, slope[j]), k, mean))
                 )
-            areas = reduce(np.multiply.outer, [np.ones(len(a) - 1) if j == k else _widths(a) for j, a in enumerate(self.axes)])
-            outward = -_kron(_swap(identity, k, np.diff(self.axes[k])[0] * difference.T.tocsr()))  # +1 below a face, -1 above
+            areas = reduce(
+                np.multiply.outer, [np.ones(len(a) - 1) if j == k else _widths(a) for j, a in enumerate(self.axes)]
+            )
+            outward = -_kron(
+                _swap(identity, k, np.diff(self.axes[k])[0] * difference.T.tocsr())
+            )  # +1 below a face, -1 above
             x = np.stack([evaluate[0] @ self.nodes[:, j] for j in range(d)], axis=1)
             # R = source - div flux: what leaves through the upper face counts negative, through the lower one positive.
             result.append(_Points(x, evaluate, (-inverse_volume @ outward @ sp.diags(areas.ravel())).tocsr(), 1 + k))
@@ -237,6 +246,9 @@ def _swap(factors: list[sp.csr_matrix], k: int, other: sp.csr_matrix) -> list[sp
 def _matmul(E: sp.csr_matrix, values: Tensor) -> Tensor:
     """Sparse times dense, differentiable in the values."""
     matrix = torch.sparse_csr_tensor(
-        torch.from_numpy(E.indptr.astype(np.int64)), torch.from_numpy(E.indices.astype(np.int64)), torch.from_numpy(E.data), E.shape
+        torch.from_numpy(E.indptr.astype(np.int64)),
+        torch.from_numpy(E.indices.astype(np.int64)),
+        torch.from_numpy(E.data),
+        E.shape,
     )
     return matrix @ values

@@ -51,9 +51,7 @@ class FiniteElements:
 
     name = "fem"
 
-    def __init__(
-        self, problem: Problem, mesh: Mesh, degree: int = 1, quadrature_order: int | None = None
-    ) -> None:
+    def __init__(self, problem: Problem, mesh: Mesh, degree: int = 1, quadrature_order: int | None = None) -> None:
         problem.check_boundaries(mesh.boundary_names)
         self.problem, self.mesh = problem, mesh
         self.space = Space(mesh, problem.unknowns, degree, quadrature_order)
@@ -86,8 +84,11 @@ class FiniteElements:
     @cached_property
     def constraints(self) -> Constraints:
         """Dirichlet values, periodic identifications and pins."""
+
         def nodes_on(boundary: str, component: int) -> np.ndarray:
-            return self.space.offsets[component] + self.space.scalar[component].boundary_nodes(self.mesh.facets(boundary))
+            return self.space.offsets[component] + self.space.scalar[component].boundary_nodes(
+                self.mesh.facets(boundary)
+            )
 
         return find_constraints(self.problem, self.space, nodes_on)
 
@@ -150,7 +151,9 @@ class FiniteElements:
                 x=torch.from_numpy(quadrature.x[part]),
                 dx=torch.from_numpy(quadrature.dx[part]),
                 shapes=[shapes[id(s)] for s in space.scalar],
-                unknowns=[torch.from_numpy(o + s.cell_nodes[part]) for s, o in zip(space.scalar, space.offsets, strict=False)],
+                unknowns=[
+                    torch.from_numpy(o + s.cell_nodes[part]) for s, o in zip(space.scalar, space.offsets, strict=False)
+                ],
             )
 
     def _facets(self) -> Iterator[tuple[BoundaryFlux, _Batch]]:

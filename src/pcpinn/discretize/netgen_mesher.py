@@ -99,7 +99,7 @@ def _identify(solid: Any, dimension: int, pair: tuple[str, str], label: str, occ
     mass = [np.array([s.mass for s in side]) for side in sides]
     centre = [np.array([[s.center.x, s.center.y, s.center.z] for s in side]) for side in sides]
     shift = np.average(centre[1], axis=0, weights=mass[1]) - np.average(centre[0], axis=0, weights=mass[0])
-    extent = [np.array([np.subtract(*_corners(s)) for s in side]) for side in sides]
+    extent = [np.array([np.subtract(a, b) for a, b in map(_corners, side)]) for side in sides]
     move = occ.gp_Trsf.Translation(occ.Vec(*shift))
     for k, piece in enumerate(sides[0]):
         gap = np.linalg.norm(centre[0][k] + shift - centre[1], axis=1) + np.abs(mass[0][k] - mass[1])

@@ -55,7 +55,9 @@ class Pointwise:
         ]
         return torch.cat(rows)
 
-    def _call(self, what: str, x: Tensor, fields: list[Local], shape: Callable[[Field], tuple[int, ...]]) -> list[Tensor]:
+    def _call(
+        self, what: str, x: Tensor, fields: list[Local], shape: Callable[[Field], tuple[int, ...]]
+    ) -> list[Tensor]:
         function = getattr(self.problem, what)
         result = None if function is None else function(x, *fields)
         parts = result if isinstance(result, tuple) else (result,) if len(fields) == 1 else None
@@ -67,7 +69,10 @@ class Pointwise:
                 f"{what} must return a tuple of {len(fields)} parts, one for each of the fields {names}",
                 f"write {what}=lambda x, {names}: (..., ...); None stands for zero",
             )
-        return [_shaped(part, shape(f), x, f"{what} of field {f.name!r}") for f, part in zip(self.fields, parts, strict=True)]
+        return [
+            _shaped(part, shape(f), x, f"{what} of field {f.name!r}")
+            for f, part in zip(self.fields, parts, strict=True)
+        ]
 
 
 class BoundaryFlux:
@@ -98,7 +103,9 @@ class BoundaryFlux:
         for f, own, condition in zip(self.fields, locals_, self.conditions, strict=True):
             g = condition.normal_flux(x, n, own, locals_) if isinstance(condition, NaturalCondition) else 0.0
             shape = () if f.components == 1 else (f.components,)
-            rows.append(_shaped(g, shape, x, f"condition of field {f.name!r} on {self.boundary!r}").reshape(f.components))
+            rows.append(
+                _shaped(g, shape, x, f"condition of field {f.name!r} on {self.boundary!r}").reshape(f.components)
+            )
         return torch.cat(rows)
 
 
@@ -118,7 +125,11 @@ def dirichlet_values(condition: Dirichlet, f: Field, x: Tensor, boundary: str) -
 
 def _values(value: Any, shape: tuple[int, ...], x: Tensor, boundary: str) -> Tensor:
     label = f"Dirichlet value on {boundary!r}"
-    result = _guard(vmap(lambda p: _shaped(evaluate(value, p), shape, p, label)), x)
+
+    def at_point(p: Tensor) -> Tensor:
+        return _shaped(evaluate(value, p), shape, p, label)
+
+    result = _guard(vmap(at_point), x)
     if not torch.isfinite(result).all():
         bad = x[int((~torch.isfinite(result)).reshape(len(x), -1).any(1).nonzero()[0])]
         raise PcpinnError(f"{label} is not finite at x = {bad.tolist()}", "check the formula at that point")
@@ -132,7 +143,9 @@ def _shaped(part: Any, shape: tuple[int, ...], x: Tensor, label: str) -> Tensor:
     if isinstance(part, int | float):
         return x.new_full(shape, float(part))
     if not isinstance(part, Tensor):
-        raise PcpinnError(f"{label} returned a {type(part).__name__}", "return a torch tensor or a number, not NumPy or a list")
+        raise PcpinnError(
+            f"{label} returned a {type(part).__name__}", "return a torch tensor or a number, not NumPy or a list"
+        )
     if part.shape != shape:
         if part.ndim == 0:
             return part.to(x.dtype).expand(shape)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from skfem.mapping import Mapping, MappingIsoparametric
 from scipy.spatial import cKDTree
 from skfem.assembly import Dofs
+from skfem.mapping import Mapping, MappingIsoparametric
 from skfem.quadrature import get_quadrature
 
 from ..problem.field import Field
@@ -51,7 +51,9 @@ class ScalarSpace:
 
     @cached_property
     def _tree(self) -> cKDTree:
-        return cKDTree(self.mesh.skfem.mapping().F(np.full((self.mesh.dimension, 1), 1 / (self.mesh.dimension + 1)))[:, :, 0].T)
+        return cKDTree(
+            self.mesh.skfem.mapping().F(np.full((self.mesh.dimension, 1), 1 / (self.mesh.dimension + 1)))[:, :, 0].T
+        )
 
     def locate(self, x: np.ndarray, candidates: int = 24) -> tuple[np.ndarray, np.ndarray]:
         """Cell and reference coordinates (d, n) of points x (n, d); the nearest cell for a point outside the mesh."""

@@ -122,7 +122,9 @@ def linear_system(discretisation: Discretisation) -> LinearSystem:
     K = discretisation.matrix(zero)[tested_at]
     f = -discretisation.residual(zero).numpy()[tested_at]
     if not (np.isfinite(K.data).all() and np.isfinite(f).all()):
-        raise PcpinnError("the assembled matrix or right-hand side is not finite", "check flux, source and conditions for NaN")
+        raise PcpinnError(
+            "the assembled matrix or right-hand side is not finite", "check flux, source and conditions for NaN"
+        )
     constraints = discretisation.constraints
     T, g = constraints.expansion()
     reduced, c = T.T @ K @ T, constraints.constrained

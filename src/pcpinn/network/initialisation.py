@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import init
 
-Fill = Callable[[Tensor, torch.Generator], None]
+Fill = Callable[[Tensor, torch.Generator], Tensor]
 
 _WEIGHTS: dict[str, Fill] = {
     "torch": lambda w, g: init.kaiming_uniform_(w, a=math.sqrt(5), generator=g),

@@ -31,7 +31,9 @@ class Architecture:
         if self.activation not in ACTIVATIONS:
             raise PcpinnError(f"activation={self.activation!r} is not a choice", f"use {', '.join(ACTIVATIONS)}")
         if self.initialisation not in INITIALISATIONS:
-            raise PcpinnError(f"initialisation={self.initialisation!r} is not a choice", f"use {', '.join(INITIALISATIONS)}")
+            raise PcpinnError(
+                f"initialisation={self.initialisation!r} is not a choice", f"use {', '.join(INITIALISATIONS)}"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -48,6 +50,10 @@ class MLP(nn.Module):
 
     Inputs are scaled from the box [lower, upper] to [-1, 1]; the last layer is linear.
     """
+
+    centre: Tensor
+    half_width: Tensor
+    frequencies: Tensor
 
     def __init__(
         self,
@@ -121,7 +127,11 @@ class MLP(nn.Module):
             out, fan_in = self._shapes[k]
             result[:, end - out : end] = delta
             end -= out
-            torch.mul(delta[:, :, None], inputs[k][:, None, :], out=result[:, end - out * fan_in : end].unflatten(1, (out, fan_in)))
+            torch.mul(
+                delta[:, :, None],
+                inputs[k][:, None, :],
+                out=result[:, end - out * fan_in : end].unflatten(1, (out, fan_in)),
+            )
             end -= out * fan_in
             if k:
                 delta = (delta @ layers[k][0]) * slopes[k - 1]

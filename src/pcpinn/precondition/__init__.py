@@ -5,4 +5,4 @@ from .factorised import ILU, LU
 from .operator import PreconditionedResidual
 from .protocol import Preconditioner
 
-__all__ = ["ILU", "LU", "Identity", "Jacobi", "Preconditioner", "PreconditionedResidual", "RowBalancing"]
+__all__ = ["ILU", "LU", "Identity", "Jacobi", "PreconditionedResidual", "Preconditioner", "RowBalancing"]

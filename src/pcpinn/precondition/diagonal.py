@@ -54,7 +54,9 @@ class RowBalancing(_Diagonal):
         """Row norms."""
         norms = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
         if (norms == 0).any():
-            raise PcpinnError("a row of the matrix is empty", "an unknown appears in no equation: check flux and conditions")
+            raise PcpinnError(
+                "a row of the matrix is empty", "an unknown appears in no equation: check flux and conditions"
+            )
         return norms
 
 

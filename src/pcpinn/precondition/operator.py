@@ -81,7 +81,8 @@ class PreconditionedResidual:
             return needed < 8 * 2**20  # beyond a few megabytes two triangular solves are cheaper than a dense product
         if dense and self.device.type == "cpu" and needed > _DENSE_BYTES * 4:
             raise PcpinnError(
-                f"a dense P^-1 A of {self.A.shape[0]} unknowns needs {needed / 2**30:.1f} GiB", "use dense=false or a coarser mesh"
+                f"a dense P^-1 A of {self.A.shape[0]} unknowns needs {needed / 2**30:.1f} GiB",
+                "use dense=false or a coarser mesh",
             )
         return bool(dense)
 

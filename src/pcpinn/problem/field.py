@@ -26,7 +26,9 @@ class Field:
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
-            raise PcpinnError(f"field name {self.name!r} is not an identifier", "use letters, digits and _, such as 'u'")
+            raise PcpinnError(
+                f"field name {self.name!r} is not an identifier", "use letters, digits and _, such as 'u'"
+            )
         if self.components < 1:
             raise PcpinnError(f"field {self.name!r} has {self.components} components", "give it at least one")
         if self.degree is not None and not 1 <= self.degree <= 4:

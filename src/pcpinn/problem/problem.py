@@ -13,7 +13,7 @@ from .field import Field, as_fields
 
 
 @runtime_checkable
-class Domain(Protocol):
+class DomainLike(Protocol):
     """A shape, a shape over time, or a mesh."""
 
     @property
@@ -42,7 +42,7 @@ class Problem:
         name: for titles and run folders.
     """
 
-    domain: Domain
+    domain: DomainLike
     flux: Callable[..., Any] | None = None
     source: Callable[..., Any] | None = None
     boundary: Mapping[str, Condition | Mapping[str, Condition]] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Problem:
     name: str = "problem"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.domain, Domain):
+        if not isinstance(self.domain, DomainLike):
             raise PcpinnError(
                 f"the domain is {self.domain!r}, which is neither a shape nor a mesh",
                 "use shapes such as Rectangle((0, 0), (1, 1)), or read_mesh('file.msh')",
@@ -119,7 +119,9 @@ class Problem:
         partners = [partner for _, partner in self.periodic_pairs]
         for name in [*self.conditions, *partners]:
             if name not in names:
-                raise PcpinnError(f"there is no boundary called {name!r}", f"the boundaries of this domain are: {known}")
+                raise PcpinnError(
+                    f"there is no boundary called {name!r}", f"the boundaries of this domain are: {known}"
+                )
         silent = sorted(set(names) - set(self.conditions) - set(partners))
         if silent:
             warnings.warn(

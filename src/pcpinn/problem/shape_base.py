@@ -112,7 +112,11 @@ class Shape(Domain):
 
 def _flat(kind: type, parts: tuple[Shape, ...]) -> tuple[Shape, ...]:
     """a + b + c as one union of three rather than a nest; keeps the recursion shallow for hundreds of shapes."""
-    return tuple(leaf for part in parts for leaf in (part.parts if isinstance(part, kind) else (part,)))
+    return tuple(
+        leaf
+        for part in parts
+        for leaf in (part.parts if isinstance(part, _Boolean) and isinstance(part, kind) else (part,))
+    )
 
 
 @dataclass(frozen=True)

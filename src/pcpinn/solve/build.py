@@ -14,6 +14,7 @@ from ..errors import PcpinnError
 from ..network import MLP, Architecture, Features
 from ..precondition import ILU, LU, Identity, Jacobi, Preconditioner, RowBalancing
 from ..problem.problem import Problem
+from ..problem.shape_base import Domain
 from ..train import Adam, GaussNewton, Optimiser
 from .settings import Settings
 
@@ -22,6 +23,8 @@ def make_mesh(problem: Problem, settings: Settings) -> Mesh:
     """The user's own mesh, or one of the domain's shape."""
     if isinstance(problem.domain, Mesh):
         return check_mesh(problem.domain)
+    if not isinstance(problem.domain, Domain):
+        raise PcpinnError(f"{problem.domain!r} cannot be meshed", "give a shape or a Mesh")
     return generate_mesh(
         problem.domain,
         mesh_size=settings.mesh_size,
@@ -61,7 +64,9 @@ def make_network(problem: Problem, mesh: Mesh, settings: Settings) -> MLP:
     architecture = Architecture(settings.width, settings.depth, settings.activation, settings.initialisation, features)
     lower, upper = mesh.bounds
     generator = torch.Generator().manual_seed(settings.seed)
-    network = MLP(architecture, lower.tolist(), upper.tolist(), problem.components, generator, getattr(torch, settings.precision))
+    network = MLP(
+        architecture, lower.tolist(), upper.tolist(), problem.components, generator, getattr(torch, settings.precision)
+    )
     return network.to(make_device(settings.device))
 
 
@@ -75,5 +80,8 @@ def make_optimiser(settings: Settings) -> Optimiser:
 def make_device(name: str) -> torch.device:
     """auto takes a GPU if there is one."""
     if name == "cuda" and not torch.cuda.is_available():
-        raise PcpinnError("device=cuda was asked for, but torch sees no CUDA device", "use --device cpu, or install a CUDA build of torch")
+        raise PcpinnError(
+            "device=cuda was asked for, but torch sees no CUDA device",
+            "use --device cpu, or install a CUDA build of torch",
+        )
     return torch.device("cuda" if name == "cuda" or (name == "auto" and torch.cuda.is_available()) else "cpu")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import meshio
 import numpy as np
@@ -23,7 +23,9 @@ def write_vtu(solution: Solution, path: Path) -> Path:
     mesh = solution.mesh
     points = np.zeros((len(mesh.nodes), 3))
     points[:, : mesh.dimension] = mesh.nodes
-    kind = _CELLS[mesh.dimension, mesh.cells.shape[1]]  # triangle6: corners, then the nodes on edges 01, 12, 02, as ours
+    kind = _CELLS[
+        mesh.dimension, mesh.cells.shape[1]
+    ]  # triangle6: corners, then the nodes on edges 01, 12, 02, as ours
     content = meshio.Mesh(points, [(kind, mesh.cells)], point_data=_nodal(solution))
     temporary = path.with_name(f".{path.name}.partial")
     try:
@@ -40,7 +42,8 @@ def write_vtu(solution: Solution, path: Path) -> Path:
 def write_npz(solution: Solution, path: Path) -> Path:
     """Arrays nodes, cells, and one array of nodal values per field."""
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, nodes=solution.mesh.nodes, cells=solution.mesh.cells, **_nodal(solution))
+    arrays: dict[str, Any] = {"nodes": solution.mesh.nodes, "cells": solution.mesh.cells, **_nodal(solution)}
+    np.savez_compressed(buffer, **arrays)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, buffer.getvalue())
     return path

@@ -53,7 +53,9 @@ def solve(
     """
     settings = (settings or Settings()).updated(changes)
     facts = {"problem": problem.name, "preset": None, **(record or {})}
-    return _run(problem, settings, facts, Path(out) if out else None, reference, progress or Progress(), mesh=None, resume=False)
+    return _run(
+        problem, settings, facts, Path(out) if out else None, reference, progress or Progress(), mesh=None, resume=False
+    )
 
 
 def resume(
@@ -151,7 +153,9 @@ def measure(network: MLP, system: LinearSystem, reference: Reference | None) -> 
         u = at_points[system.point_of, system.component_of]
         errors["training"] = system.norm(u - u_h) / (system.norm(u_h) or 1.0)
         if reference is not None:
-            errors["discretisation"] = compare(system.discretisation.interpolate(u_h, reference.points), reference, names)["l2re"]
+            errors["discretisation"] = compare(
+                system.discretisation.interpolate(u_h, reference.points), reference, names
+            )["l2re"]
     return errors
 
 

@@ -107,7 +107,9 @@ def _slices(solution: Solution) -> list[_Panel]:
 
     def one(k: int, axis: int, at: float) -> _Panel:
         i, j = (a for a in range(3) if a != axis)
-        u, v = np.meshgrid(np.linspace(lower[i], upper[i], _SLICE_POINTS), np.linspace(lower[j], upper[j], _SLICE_POINTS))
+        u, v = np.meshgrid(
+            np.linspace(lower[i], upper[i], _SLICE_POINTS), np.linspace(lower[j], upper[j], _SLICE_POINTS)
+        )
         x = np.empty((u.size, 3))
         x[:, i], x[:, j], x[:, axis] = u.ravel(), v.ravel(), at
         _, X = space.locate(x)

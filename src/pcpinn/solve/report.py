@@ -32,7 +32,9 @@ def write_report(solution: Solution, folder: Path) -> Path:
             ("largest error", errors["max"], ""),
         ]
     else:
-        rows.append(("training error", errors["training"], "network against the discrete solution; there is no reference"))
+        rows.append(
+            ("training error", errors["training"], "network against the discrete solution; there is no reference")
+        )
     rows += [
         ("time", f"{times['total_s']:.1f} s", f"setup {times['setup_s']:.1f} s, training {times['train_s']:.1f} s"),
         ("iterations", result["iterations"], f"{result['optimiser']}, stopped by {result['stopped_by']}"),
@@ -49,7 +51,8 @@ def write_report(solution: Solution, folder: Path) -> Path:
         f"<title>{title}</title><style>{_STYLE}</style><h1>{title}</h1>"
         f'<img alt="solution" src="data:image/png;base64,{picture}"><table>{body}</table>'
         f"<h2>How to make it again</h2><pre>{html.escape(_command(result))}</pre>"
-        f"<details><summary>All settings</summary><pre>{html.escape(settings)}</pre></details><p>{html.escape(environment)}</p></html>\n"
+        f"<details><summary>All settings</summary><pre>{html.escape(settings)}</pre></details>"
+        f"<p>{html.escape(environment)}</p></html>\n"
     )
     path = folder / "report.html"
     write_atomically(path, page)

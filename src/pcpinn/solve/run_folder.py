@@ -1,11 +1,11 @@
 """Runs on disk: JSON, safetensors and CSV only, so that opening a stranger's run cannot execute a stranger's code.
 
-    run.json               problem, settings, fields: written when training starts
-    mesh.safetensors       where it is trained
-    checkpoint.safetensors the last state of the training
-    network.safetensors    the trained network
-    history.csv            loss by iteration
-    result.json            errors, times, sizes
+run.json               problem, settings, fields: written when training starts
+mesh.safetensors       where it is trained
+checkpoint.safetensors the last state of the training
+network.safetensors    the trained network
+history.csv            loss by iteration
+result.json            errors, times, sizes
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def create_run(folder: Path, record: dict[str, Any], mesh: Mesh) -> None:
             folder.rmdir()
         staging.rename(folder)
     except OSError as error:
-        raise PcpinnError(f"cannot make the run folder {folder}: {error.strerror or error}", "choose another with --out") from error
+        raise PcpinnError(
+            f"cannot make the run folder {folder}: {error.strerror or error}", "choose another with --out"
+        ) from error
     finally:
         if staging is not None and staging.exists():
             shutil.rmtree(staging, ignore_errors=True)
@@ -62,7 +64,9 @@ def require_free(folder: Path) -> None:
     if folder.is_dir() and not any(folder.iterdir()):
         return
     if folder.exists():
-        raise PcpinnError(f"{folder} exists already", "choose another folder, remove it, or continue it with: pcpinn resume DIR")
+        raise PcpinnError(
+            f"{folder} exists already", "choose another folder, remove it, or continue it with: pcpinn resume DIR"
+        )
 
 
 def finish_run(folder: Path, solution: Solution) -> None:
@@ -111,7 +115,9 @@ def read_run(folder: Path) -> dict[str, Any]:
         raise PcpinnError(f"{folder} is not a folder", "give the folder of a run, such as runs/poisson2d-c")
     record = read_json(Path(folder) / "run.json")
     if record.get("format") != FORMAT:
-        raise PcpinnError(f"{folder}/run.json has format {record.get('format')!r}", f"this version reads format {FORMAT}")
+        raise PcpinnError(
+            f"{folder}/run.json has format {record.get('format')!r}", f"this version reads format {FORMAT}"
+        )
     return record
 
 
@@ -120,7 +126,9 @@ def fields_of(record: dict[str, Any], folder: Path) -> tuple[Field, ...]:
     try:
         return tuple(Field(**f) for f in record["fields"])
     except (KeyError, TypeError, AttributeError) as error:
-        raise PcpinnError(f"{folder}/run.json does not name its fields", "the file is damaged; run the solve again") from error
+        raise PcpinnError(
+            f"{folder}/run.json does not name its fields", "the file is damaged; run the solve again"
+        ) from error
 
 
 def write_mesh(path: Path, mesh: Mesh) -> None:
@@ -155,8 +163,12 @@ def read_network(path: Path) -> MLP:
         state = {k: torch.from_numpy(v.copy()) for k, v in tensors.items()}
         architecture = Architecture.from_dict(metadata["architecture"])
         d = len(state["centre"])
-        network = MLP(architecture, [0.0] * d, [1.0] * d, int(metadata["outputs"]), torch.Generator(), state["theta"].dtype)
+        network = MLP(
+            architecture, [0.0] * d, [1.0] * d, int(metadata["outputs"]), torch.Generator(), state["theta"].dtype
+        )
         network.load_state_dict(state)
     except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
-        raise PcpinnError(f"{path} does not hold a network: {error}", "the file is damaged; run the solve again") from error
+        raise PcpinnError(
+            f"{path} does not hold a network: {error}", "the file is damaged; run the solve again"
+        ) from error
     return network

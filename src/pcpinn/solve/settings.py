@@ -103,7 +103,8 @@ class Settings:
             if key not in _TYPES:
                 close = difflib.get_close_matches(key, _TYPES, n=1)
                 raise PcpinnError(
-                    f"there is no setting {key!r}", f"did you mean {close[0]!r}?" if close else f"settings: {', '.join(_TYPES)}"
+                    f"there is no setting {key!r}",
+                    f"did you mean {close[0]!r}?" if close else f"settings: {', '.join(_TYPES)}",
                 )
         return replace(self, **{k: _convert(k, v, _TYPES[k]) for k, v in changes.items()})
 
@@ -153,7 +154,11 @@ def _convert(key: str, value: Any, expected: Any) -> Any:
             raise ValueError
         return value
     except (ValueError, TypeError, KeyError, OverflowError):
-        wanted = " or ".join(typing.get_args(kind)) if typing.get_origin(kind) is Literal else _NAMES.get(kind, "whole numbers, such as 40,40")
+        wanted = (
+            " or ".join(typing.get_args(kind))
+            if typing.get_origin(kind) is Literal
+            else _NAMES.get(kind, "whole numbers, such as 40,40")
+        )
         raise PcpinnError(f"{key}={value!r} does not fit", f"give {wanted}") from None
 
 

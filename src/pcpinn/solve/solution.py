@@ -47,7 +47,7 @@ class Solution:
         """
         given_torch = isinstance(x, torch.Tensor)
         theta = self.network.theta
-        points = x if given_torch else np.asarray(x, dtype=np.float64)
+        points: Any = x if given_torch else np.asarray(x, dtype=np.float64)
         if points.ndim != 2 or points.shape[1] != self.mesh.dimension:
             raise PcpinnError(
                 f"points have shape {tuple(points.shape)}, expected (n, {self.mesh.dimension})",
@@ -113,6 +113,4 @@ class Solution:
 
 def component_names(fields: Sequence[Field]) -> tuple[str, ...]:
     """A name per component: u, or u1, u2 for a vector."""
-    return tuple(
-        f.name if f.components == 1 else f"{f.name}{k + 1}" for f in fields for k in range(f.components)
-    )
+    return tuple(f.name if f.components == 1 else f"{f.name}{k + 1}" for f in fields for k in range(f.components))

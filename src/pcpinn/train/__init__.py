@@ -8,4 +8,15 @@ from .least_squares import LeastSquares
 from .loop import Stopping, Training, train
 from .optimiser import Optimiser
 
-__all__ = ["Adam", "Checkpoints", "GaussNewton", "History", "LeastSquares", "Optimiser", "Snapshot", "Stopping", "Training", "train"]
+__all__ = [
+    "Adam",
+    "Checkpoints",
+    "GaussNewton",
+    "History",
+    "LeastSquares",
+    "Optimiser",
+    "Snapshot",
+    "Stopping",
+    "Training",
+    "train",
+]

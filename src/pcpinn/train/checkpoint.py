@@ -52,7 +52,9 @@ class Checkpoints:
         theta = tensors.get("theta")
         if theta is None or theta.shape != tuple(like.shape) or "history" not in tensors:
             raise PcpinnError(f"{self.path} belongs to another network", "do not mix the files of different runs")
-        state = {k.removeprefix("state."): torch.from_numpy(v.copy()) for k, v in tensors.items() if k.startswith("state.")}
+        state = {
+            k.removeprefix("state."): torch.from_numpy(v.copy()) for k, v in tensors.items() if k.startswith("state.")
+        }
         return Snapshot(
             iteration=int(metadata["iteration"]),
             seconds=float(metadata["seconds"]),
