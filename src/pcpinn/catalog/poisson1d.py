@@ -39,8 +39,8 @@ ENTRY = Entry(
     reference=reference,
     parameters={"P": 1.0},
     presets={
-        "quick": {"cells": (20,), "degree": 3, "width": 12, "depth": 2, "features": "none", "iterations": 30},
-        "default": {"cells": (50,), "degree": 4, "width": 16, "depth": 2, "features": "none", "iterations": 80},
+        "quick": {"cells": (20,), "degree": 3, "width": 12, "depth": 2, "iterations": 30},
+        "default": {"cells": (50,), "degree": 4, "width": 16, "depth": 2, "iterations": 80},
         "paper": PAPER
         | {
             "discretisation": "fdm",

@@ -51,7 +51,7 @@ ENTRY = Entry(
     presets={
         "quick": {"mesh_size": 0.05, "curvature": 3.0, "iterations": 40},
         "default": {"mesh_size": 0.05, "curvature": 3.0, "iterations": 60},
-        "paper": PAPER | {"mesh_size": 0.0108},
+        "paper": PAPER | {"mesh_size": 0.0091},
     },
     remark="The paper's mesh has 10602 nodes.",
 )

@@ -163,7 +163,8 @@ def evaluate(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; refused input ends with one message and code 2."""
     console = Console(stderr=True)
-    warnings.showwarning = _quiet_warnings(console)
+    usual = warnings.showwarning
+    warnings.showwarning = _one_line_warnings(console)
     try:
         app(args=arguments, standalone_mode=True)
     except PcpinnError as error:
@@ -176,6 +177,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(1)
+    finally:
+        warnings.showwarning = usual
 
 
 def _pairs(changes: list[str] | None) -> dict[str, str]:
@@ -222,9 +225,11 @@ def _conclude(solution: Solution, folder: Path, as_json: bool) -> None:
         console.print(f"{label:>8}  {folder / name if name else folder}", soft_wrap=True, highlight=False)
     if as_json:
         print(json.dumps(solution.result, allow_nan=False))
+    if solution.result["stopped_by"] == "not finite":
+        raise typer.Exit(1)
 
 
-def _quiet_warnings(console: Console) -> Any:
+def _one_line_warnings(console: Console) -> Any:
     """Our warnings as one line; others as usual."""
     usual = warnings.showwarning
 

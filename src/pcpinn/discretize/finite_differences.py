@@ -245,10 +245,6 @@ def _swap(factors: list[sp.csr_matrix], k: int, other: sp.csr_matrix) -> list[sp
 
 def _matmul(E: sp.csr_matrix, values: Tensor) -> Tensor:
     """Sparse times dense, differentiable in the values."""
-    matrix = torch.sparse_csr_tensor(
-        torch.from_numpy(E.indptr.astype(np.int64)),
-        torch.from_numpy(E.indices.astype(np.int64)),
-        torch.from_numpy(E.data),
-        E.shape,
-    )
-    return matrix @ values
+    triples = E.tocoo()
+    indices = torch.from_numpy(np.stack([triples.row, triples.col]).astype(np.int64))
+    return torch.sparse_coo_tensor(indices, torch.from_numpy(triples.data), E.shape, check_invariants=False) @ values

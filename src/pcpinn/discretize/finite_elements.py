@@ -171,7 +171,7 @@ class FiniteElements:
         shapes, unknowns = [], []
         for s, offset in zip(self.space.scalar, self.space.offsets, strict=False):
             functions = [bases[id(s)].basis[b][0] for b in range(s.cell_nodes.shape[1])]
-            value = np.stack([np.asarray(f.value) for f in functions], axis=-1)  # (f, q, b)
+            value = np.stack([np.asarray(f) for f in functions], axis=-1)  # (f, q, b)
             gradient = np.stack([np.moveaxis(np.asarray(f.grad), 0, -1) for f in functions], axis=-1)  # (f, q, d, b)
             shapes.append(torch.from_numpy(np.concatenate([value[:, :, None], gradient], axis=2)))
             unknowns.append(torch.from_numpy(offset + bases[id(s)].element_dofs.T.astype(np.int64)))

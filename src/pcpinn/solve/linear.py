@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -123,7 +124,7 @@ def _run(
         "parameters": network.parameter_count,
         "iterations": training.iterations,
         "stopped_by": training.reason,
-        "loss": training.loss,
+        "loss": training.loss if math.isfinite(training.loss) else None,
         "optimiser": optimiser.name,
         "discretisation": {"name": settings.discretisation, "degree": settings.degree, "cells": len(mesh.cells)},
         "preconditioner": operator.describe(),

@@ -30,13 +30,13 @@ class Reference:
     note: str = field(default="", compare=False)
 
 
-def metrics(u: np.ndarray, r: np.ndarray) -> dict[str, float]:
-    """L2RE, L1RE, MSE, MAE and maximum of u - r, over all entries together."""
+def metrics(u: np.ndarray, r: np.ndarray) -> dict[str, float | None]:
+    """L2RE, L1RE, MSE, MAE and maximum of u - r, over all entries together; relative errors of r = 0 are None."""
     e = np.abs(u - r)
     l2, l1 = np.linalg.norm(r), np.abs(r).sum()
     return {
-        "l2re": float(np.linalg.norm(e) / l2) if l2 else float("nan"),
-        "l1re": float(e.sum() / l1) if l1 else float("nan"),
+        "l2re": float(np.linalg.norm(e) / l2) if l2 else None,
+        "l1re": float(e.sum() / l1) if l1 else None,
         "mse": float((e**2).mean()),
         "mae": float(e.mean()),
         "max": float(e.max()),
@@ -46,7 +46,7 @@ def metrics(u: np.ndarray, r: np.ndarray) -> dict[str, float]:
 def compare(u: np.ndarray, reference: Reference, names: Sequence[str]) -> dict[str, Any]:
     """Metrics of values u (n, C) against a reference, in all and per component name."""
     part = u[:, list(reference.components)]
-    result: dict[str, Any] = metrics(part, reference.values)
+    result: dict[str, Any] = {**metrics(part, reference.values)}
     result["field"] = {
         names[c]: metrics(part[:, k], reference.values[:, k]) for k, c in enumerate(reference.components)
     }
