@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import PcpinnError
 from ..problem.problem import Problem
 from ..progress import Progress
-from ..solve.linear import resume, solve
+from ..solve.linear import solve
 from ..solve.reference import Reference
-from ..solve.run_folder import read_mesh_arrays, read_run
+from ..solve.run_folder import read_run
 from ..solve.settings import Settings
 from ..solve.solution import Solution
 from . import find_entry
@@ -34,10 +34,22 @@ class Task:
     reference: Reference | None
     record: dict[str, Any]
 
-    def run(self, out: Path | None = None, progress: Progress | None = None) -> Solution:
-        """Solve it."""
-        return solve(
-            self.problem, self.settings, out=out, reference=self.reference, progress=progress, record=self.record
+    def run(
+        self,
+        out: Path | None = None,
+        progress: Progress | None = None,
+        resume: bool = False,
+        solver: Callable[..., Solution] = solve,
+    ) -> Solution:
+        """Solve it, by Algorithm 1 or another method of the same signature."""
+        return solver(
+            self.problem,
+            self.settings,
+            out=out,
+            reference=self.reference,
+            progress=progress,
+            record=self.record,
+            resume=resume,
         )
 
 
@@ -92,13 +104,8 @@ def task_from_file(path: Path, preset: str, changes: Mapping[str, Any]) -> Task:
     )
 
 
-def resume_run(
-    folder: Path,
-    problem_file: Path | None = None,
-    changes: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
-) -> Solution:
-    """Continue the run in a folder from its last checkpoint; with changes={"iterations": more}, beyond its old end.
+def task_of_run(folder: Path, problem_file: Path | None = None, changes: Mapping[str, Any] | None = None) -> Task:
+    """The task that a run folder was begun with, to be run with resume=True; iterations and the like may change.
 
     A run of a user's file needs that file named again: opening a folder must not execute code that the folder chooses.
     """
@@ -107,8 +114,8 @@ def resume_run(
     if refused:
         raise PcpinnError(f"a resumed run cannot change {refused[0]!r}", f"only {', '.join(_RESUMABLE)} may change")
     try:
-        source, stored, parameters = record["source"], record["settings"], record.get("problem_parameters", {})
-        settings = Settings.from_dict({**stored, **(changes or {})})
+        source, parameters = record["source"], record.get("problem_parameters", {})
+        settings = Settings.from_dict({**record["settings"], **(changes or {})})
         kind, name, preset = source["kind"], source["name"], record["preset"]
     except (KeyError, TypeError, AttributeError) as error:
         raise PcpinnError(f"{folder}/run.json does not say how to continue", "start the solve again") from error
@@ -116,8 +123,7 @@ def resume_run(
         task = find_task(name, preset, parameters)
     else:
         task = _same_file(problem_file, source, preset, folder)
-    mesh = read_mesh_arrays(folder / "mesh.safetensors")
-    return resume(task.problem, settings, folder, mesh, reference=task.reference, progress=progress, record=task.record)
+    return replace(task, settings=settings)
 
 
 def _same_file(path: Path | None, source: Mapping[str, Any], preset: str, folder: Path) -> Task:

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..catalog import CATALOG, PRESETS, find_entry
-from ..catalog.task import find_task, resume_run, task_from_file
+from ..catalog.task import find_task, task_from_file, task_of_run
 from ..errors import PcpinnError, PcpinnWarning
 from ..solve.reference import Reference
 from ..solve.report import write_report
@@ -116,12 +116,13 @@ def resume(
 ) -> None:
     """Continue an interrupted run (or, with --set iterations=N, a finished one)."""
     with standard_output_kept_clean():
+        task = task_of_run(folder, problem, _pairs(changes))
         progress = TerminalProgress(Console(stderr=True))
         try:
-            solution = resume_run(folder, problem, _pairs(changes), progress)
+            solution = task.run(folder, progress, resume=True)
         finally:
             progress.close()
-        _illustrate(solution, folder, _reference_of(folder, problem))
+        _illustrate(solution, folder, task.reference)
     _conclude(solution, folder, as_json)
 
 

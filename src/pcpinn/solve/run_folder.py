@@ -10,7 +10,6 @@ result.json            errors, times, sizes
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import tempfile
 from dataclasses import asdict
@@ -103,9 +102,10 @@ def load(folder: str | Path) -> Solution:
     fields = fields_of(record, folder)
     if sum(f.components for f in fields) != network.outputs or len(network.centre) != mesh.dimension:
         raise PcpinnError(f"the files in {folder} do not fit each other", "do not mix the files of different runs")
-    history = History()
-    with contextlib.suppress(PcpinnError, KeyError, ValueError):
-        history = History.from_array(read_tensors(folder / "checkpoint.safetensors")[0]["history"])
+    try:
+        history = History.from_csv((folder / "history.csv").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise PcpinnError(f"{folder}/history.csv cannot be read: {error}", "the run is damaged; solve again") from error
     return Solution(network, fields, mesh, read_json(folder / "result.json"), history, record.get("settings", {}))
 
 

@@ -6,6 +6,7 @@ from .gauss_newton import GaussNewton
 from .history import History
 from .least_squares import LeastSquares
 from .loop import Stopping, Training, train
+from .loss import Loss
 from .optimiser import Optimiser
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "GaussNewton",
     "History",
     "LeastSquares",
+    "Loss",
     "Optimiser",
     "Snapshot",
     "Stopping",

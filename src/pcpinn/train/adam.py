@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from .least_squares import LeastSquares
+from .loss import Loss
 from .optimiser import State
 
 
@@ -20,7 +20,7 @@ class Adam:
     epsilon: float = 1e-8
     name = "adam"
 
-    def start(self, problem: LeastSquares, seed: int) -> State:
+    def start(self, problem: Loss, seed: int) -> State:
         """Zero moments."""
         theta = problem.theta
         return {
@@ -29,7 +29,7 @@ class Adam:
             "count": torch.zeros((), dtype=torch.int64),
         }
 
-    def step(self, problem: LeastSquares, state: State) -> float:
+    def step(self, problem: Loss, state: State) -> float:
         """One update; returns the loss before it."""
         theta = problem.theta
         loss = problem.loss()

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..errors import PcpinnError
 from .least_squares import LeastSquares
+from .loss import Loss
 from .optimiser import State
 
 _LARGEST_DAMPING = 1e12
@@ -38,8 +39,9 @@ class GaussNewton:
         if self.form not in ("gram", "exact"):
             raise PcpinnError(f"form={self.form!r} is not a choice", "use gram or exact")
 
-    def start(self, problem: LeastSquares, seed: int) -> State:
+    def start(self, problem: Loss, seed: int) -> State:
         """Initial damping and the random state of the sampling."""
+        problem = _least_squares(problem)
         if problem.network.parameter_count > _MAX_PARAMETERS:
             raise PcpinnError(
                 f"Gauss-Newton with {problem.network.parameter_count} weights would need a matrix of that size",
@@ -51,8 +53,9 @@ class GaussNewton:
             "random": torch.Generator().manual_seed(seed).get_state(),
         }
 
-    def step(self, problem: LeastSquares, state: State) -> float:
+    def step(self, problem: Loss, state: State) -> float:
         """One accepted step, or none if no damping helps; returns the loss after it."""
+        problem = _least_squares(problem)
         theta = problem.theta
         loss_tensor = problem.loss()
         (gradient,) = torch.autograd.grad(loss_tensor, theta)
@@ -98,6 +101,12 @@ class GaussNewton:
         weights = problem.weights if rows is None else problem.weights[rows] * (n / self.sample)
         J *= (weights.sqrt() * problem.scale)[:, None]
         return J.T @ J
+
+
+def _least_squares(problem: Loss) -> LeastSquares:
+    if not isinstance(problem, LeastSquares):
+        raise PcpinnError("Gauss-Newton needs a loss on nodal values", "use optimiser=adam for this method")
+    return problem
 
 
 def _solve(H: Tensor, damping: float, gradient: Tensor) -> Tensor | None:

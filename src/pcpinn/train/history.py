@@ -35,6 +35,19 @@ class History:
             writer.writerow([iteration, f"{seconds:.4f}", repr(loss), repr((2 * loss) ** 0.5)])
         return out.getvalue()
 
+    @classmethod
+    def from_csv(cls, text: str) -> History:
+        """Inverse of `to_csv`.
+
+        Raises:
+            ValueError: when the text is not such a table.
+        """
+        rows = list(csv.DictReader(io.StringIO(text)))
+        try:
+            return cls([(int(r["iteration"]), float(r["seconds"]), float(r["loss"])) for r in rows])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not a history: {error}") from error
+
     def to_array(self) -> np.ndarray:
         """(k, 3) float64."""
         return np.array(self.rows, dtype=np.float64).reshape(-1, 3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -26,6 +28,10 @@ class LeastSquares:
         self.weights = torch.as_tensor(operator.weights, dtype=dtype, device=device)
         # One scalar field: the unknowns are the points, no gathering needed.
         self._in_order = len(system.points) == system.size and bool((system.point_of[1:] > system.point_of[:-1]).all())
+
+    def describe(self) -> dict[str, Any]:
+        """The preconditioner, for the report."""
+        return self.operator.describe()
 
     @property
     def theta(self) -> torch.nn.Parameter:

@@ -11,7 +11,7 @@ import torch
 from ..progress import Progress
 from .checkpoint import Checkpoints, Snapshot
 from .history import History
-from .least_squares import LeastSquares
+from .loss import Loss
 from .optimiser import Optimiser
 
 
@@ -36,7 +36,7 @@ class Training:
 
 
 def train(
-    problem: LeastSquares,
+    problem: Loss,
     optimiser: Optimiser,
     stopping: Stopping,
     seed: int = 0,

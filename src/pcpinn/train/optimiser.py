@@ -6,7 +6,7 @@ from typing import Protocol
 
 from torch import Tensor
 
-from .least_squares import LeastSquares
+from .loss import Loss
 
 State = dict[str, Tensor]
 
@@ -18,8 +18,8 @@ class Optimiser(Protocol):
     def name(self) -> str:
         """How settings and reports refer to it."""
 
-    def start(self, problem: LeastSquares, seed: int) -> State:
+    def start(self, problem: Loss, seed: int) -> State:
         """The state before the first step."""
 
-    def step(self, problem: LeastSquares, state: State) -> float:
+    def step(self, problem: Loss, state: State) -> float:
         """Improve problem.theta in place, update the state, return the loss that was reached or met on the way."""

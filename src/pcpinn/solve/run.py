@@ -1,0 +1,119 @@
+"""One run of any method: mesh, system, loss, training, errors, record. Methods differ in the loss alone."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..discretize.system import LinearSystem, linear_system
+from ..environment import describe_environment
+from ..network.mlp import MLP
+from ..problem.problem import Problem
+from ..progress import Progress
+from ..train import Checkpoints, Loss, Stopping, Training, train
+from .build import make_device, make_discretisation, make_mesh, make_network, make_optimiser
+from .reference import Reference, compare
+from .run_folder import create_run, finish_run, read_mesh_arrays
+from .settings import Settings
+from .solution import Solution, component_names
+
+MakeLoss = Callable[[LinearSystem, MLP, Settings], Loss]
+
+_MEASURED_UNKNOWNS = {1: 10**7, 2: 400_000, 3: 80_000}  # beyond these a direct solve costs more than the training
+
+
+def run(
+    problem: Problem,
+    settings: Settings,
+    *,
+    method: str,
+    make_loss: MakeLoss,
+    out: Path | None,
+    reference: Reference | None,
+    progress: Progress,
+    record: Mapping[str, Any],
+    resume: bool,
+) -> Solution:
+    """Discretise, make the loss, train, measure, record. A resumed run takes mesh and weights from its folder."""
+    started = time.perf_counter()
+    facts = {"problem": problem.name, "preset": None, "method": method, **record}
+    device = make_device(settings.device)
+    optimiser = make_optimiser(settings)
+    progress.stage("mesh")
+    mesh = read_mesh_arrays(out / "mesh.safetensors") if resume and out else make_mesh(problem, settings)
+    progress.stage("assembly")
+    system = linear_system(make_discretisation(problem, mesh, settings))
+    progress.stage("preconditioner")
+    network = make_network(problem, mesh, settings)
+    loss = make_loss(system, network, settings)
+    setup_s = time.perf_counter() - started
+
+    checkpoints, snapshot = None, None
+    if out is not None:
+        checkpoints = Checkpoints(out, settings.checkpoint_every)
+        if not resume:
+            fields = [asdict(f) for f in problem.unknowns]
+            create_run(out, {**facts, "fields": fields, "settings": settings.to_dict()}, mesh)
+        elif checkpoints.path.exists():
+            snapshot = checkpoints.read(network.theta)
+    stopping = Stopping(settings.iterations, settings.tolerance, settings.time_limit)
+    training = train(loss, optimiser, stopping, settings.seed, progress, checkpoints, snapshot)
+
+    progress.stage("errors")
+    result = {
+        **facts,
+        "seed": settings.seed,
+        "device": device.type,
+        "dofs": system.size,
+        "parameters": network.parameter_count,
+        "iterations": training.iterations,
+        "stopped_by": training.reason,
+        "loss": training.loss if math.isfinite(training.loss) else None,
+        "optimiser": optimiser.name,
+        "discretisation": {"name": settings.discretisation, "degree": settings.degree, "cells": len(mesh.cells)},
+        "preconditioner": loss.describe(),
+        "errors": measure(network, system, reference),
+        "reference": None if reference is None else _describe_reference(reference),
+    }
+    result["time"] = _times(started, setup_s, training)
+    result["environment"] = describe_environment(device)
+    solution = Solution(network, problem.unknowns, mesh, result, training.history, settings.to_dict())
+    if out is not None:
+        finish_run(out, solution)
+    return solution
+
+
+def measure(network: MLP, system: LinearSystem, reference: Reference | None) -> dict[str, Any]:
+    """Errors by part. `training`: u_theta against the discrete solution; `discretisation`: that against the reference."""
+    errors: dict[str, Any] = dict.fromkeys(("l2re", "l1re", "mse", "mae", "max", "field", "training", "discretisation"))
+    names = component_names(system.discretisation.problem.unknowns)
+    if reference is not None:
+        with torch.no_grad():
+            values = network(torch.as_tensor(reference.points).to(network.theta)).double().cpu().numpy()
+        errors |= compare(values, reference, names)
+    if system.size <= _MEASURED_UNKNOWNS[system.discretisation.mesh.dimension]:
+        u_h = system.solution
+        with torch.no_grad():
+            at_points = network(torch.as_tensor(system.points).to(network.theta)).double().cpu().numpy()
+        u = at_points[system.point_of, system.component_of]
+        errors["training"] = system.norm(u - u_h) / (system.norm(u_h) or 1.0)
+        if reference is not None:
+            errors["discretisation"] = compare(
+                system.discretisation.interpolate(u_h, reference.points), reference, names
+            )["l2re"]
+    return errors
+
+
+def _describe_reference(reference: Reference) -> dict[str, Any]:
+    return {"kind": reference.kind, "error": reference.error, "points": len(reference.points), "note": reference.note}
+
+
+def _times(started: float, setup_s: float, training: Training) -> dict[str, float]:
+    total = time.perf_counter() - started
+    return {"setup_s": round(setup_s, 3), "train_s": round(training.seconds, 3), "total_s": round(total, 3)}
