@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint clean
+.PHONY: help demo test lint bundle clean
 
 help:
 	@echo "make demo   solve a real problem, write a picture and a report into demo/"
 	@echo "make test   run the tests"
 	@echo "make lint   ruff and mypy"
+	@echo "make bundle build/bundle: the package and its pure-Python dependencies, for a GPU node with torch, numpy and scipy"
 	@echo "make clean  remove .venv, demo/ and caches"
 
 $(STAMP): pyproject.toml constraints.txt
@@ -30,5 +31,14 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 
+bundle: $(STAMP)
+	rm -rf build/bundle && mkdir -p build
+	$(BIN)/pip freeze --exclude-editable > build/versions.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-compile --target build/bundle -c build/versions.txt \
+		scikit-fem meshio typer rich markdown-it-py mdurl pygments shellingham annotated-doc typing-extensions
+	cp -r src/pcpinn build/bundle/
+	find build/bundle -name __pycache__ -prune -exec rm -rf {} +
+	@echo "copy build/bundle to the node; there: PYTHONPATH=bundle python3 -m pcpinn solve FILE.pcpinn"
+
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo build .pytest_cache .mypy_cache .ruff_cache

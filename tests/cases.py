@@ -2,17 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import skfem
 import torch
 from torch.func import jacfwd, vmap
 
-from pcpinn import Box, Dirichlet, Interval, Local, Natural, Neumann, Periodic, Problem, Rectangle, Robin
+from pcpinn import Box, Dirichlet, Field, Interval, Local, Natural, Neumann, Periodic, Problem, Rectangle, Robin
 from pcpinn.discretize.finite_differences import FiniteDifferences
 from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.generate import generate_mesh
 from pcpinn.discretize.system import linear_system
+from pcpinn.network import MLP, Architecture
+from pcpinn.precondition import ILU, PreconditionedResidual
+from pcpinn.train import LeastSquares
 
 BOXES = {1: Interval(0, 1), 2: Rectangle((0, 0), (1, 0.8)), 3: Box((0, 0, 0), (1, 0.8, 0.9))}
 
@@ -109,7 +113,9 @@ def boundary(case, kind, sides=("right",)):
     if kind == "periodic":
         result = {"left": Periodic("right")}
         sides = [name for name in normals(case.domain) if name not in ("left", "right")]
-        return result | {name: case.condition("dirichlet", n) for name, n in normals(case.domain).items() if name in sides}
+        return result | {
+            name: case.condition("dirichlet", n) for name, n in normals(case.domain).items() if name in sides
+        }
     return {name: case.condition(kind if name in sides else "dirichlet", n) for name, n in normals(case.domain).items()}
 
 
@@ -118,12 +124,40 @@ def grid(domain, n, **options):
     return generate_mesh(domain, cells=(n,) * domain.dimension, **options)
 
 
+@cache
 def poisson(dimension=2, n=4, degree=1, kind=FiniteElements):
     """The linear system of a small general problem, its right side natural."""
     case = general(dimension)
     problem = case.problem(boundary(case, "robin"))
     mesh = grid(case.domain, n)
     return linear_system(kind(problem, mesh) if kind is FiniteDifferences else kind(problem, mesh, degree))
+
+
+@cache
+def two_fields(n=3):
+    """The linear system of a scalar of degree 1 and a vector of degree 2, coupled."""
+    fields = (Field("p", degree=1), Field("v", components=2, degree=2))
+    domain = BOXES[2]
+    sides = {name: {"p": Dirichlet(lambda x: x[0]), "v": Dirichlet([1.0, 0.0])} for name in domain.boundary_names}
+
+    def source(x, p, v):
+        return p.value + v.grad.trace(), p.grad - x
+
+    problem = Problem(domain, lambda x, p, v: (p.grad, v.grad), source, sides, fields)
+    return linear_system(FiniteElements(problem, grid(domain, n)))
+
+
+def task(system=None, preconditioner=None, dtype=torch.float64, seed=0, dense="auto", **choices):
+    """A small network to be trained on a small system."""
+    system = system or poisson(2, 3, 2)
+    architecture = Architecture(**{"width": 5, "depth": 2, **choices})
+    lower, upper = system.discretisation.mesh.bounds
+    generator = torch.Generator().manual_seed(seed)
+    network = MLP(architecture, lower.tolist(), upper.tolist(), system.discretisation.components, generator, dtype)
+    operator = PreconditionedResidual(
+        system.A, system.b, preconditioner or ILU(1e-2, 5.0), system.weights, dense, dtype
+    )
+    return LeastSquares(network, system, operator)
 
 
 def solve_directly(problem, mesh, degree):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
+import sys
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -32,3 +34,11 @@ def describe_environment(device: torch.device) -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "gpu": torch.cuda.get_device_name(device) if device.type == "cuda" else None,
     }
+
+
+def peak_memory(device: torch.device) -> dict[str, float | None]:
+    """The most memory this process has held so far, on the host and on the GPU, in GiB."""
+    unit = 2**30 if sys.platform == "darwin" else 2**20  # bytes there, KiB elsewhere
+    host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    on_device = torch.cuda.max_memory_allocated(device) / 2**30 if device.type == "cuda" else None
+    return {"host_gib": round(host, 3), "device_gib": None if on_device is None else round(on_device, 3)}

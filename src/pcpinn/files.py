@@ -30,13 +30,23 @@ def write_atomically(path: Path, data: bytes | str) -> None:
             handle.write(payload)
             handle.flush()
             os.fsync(handle.fileno())
+        temporary.chmod(0o666 & ~_umask())
         os.replace(temporary, path)
+        temporary = None
     except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
         raise PcpinnError(
             f"cannot write {path}: {error.strerror or error}", "free some space or choose another folder"
         ) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """The permissions that new files lack; temporary files would otherwise stay private to their owner."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def write_tensors(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> None:
@@ -53,7 +63,7 @@ def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
     except FileNotFoundError:
         raise PcpinnError(f"{path} does not exist", "is this the folder of a finished or interrupted run?") from None
-    except (SafetensorError, OSError, ValueError, RecursionError) as error:
+    except (SafetensorError, OSError, ValueError, TypeError, RecursionError) as error:
         raise PcpinnError(
             f"{path} cannot be read: {error}", "the file is damaged or not one of ours; run the solve again"
         ) from error

@@ -5,7 +5,11 @@ import torch
 
 from pcpinn.cli import main
 
-GOOD = "import torch, numpy as np, pcpinn as pc\nsquare = pc.Rectangle((0, 0), (1, 1), name='edge')\nzero = {'edge': pc.Dirichlet(0.0)}\n"
+GOOD = """
+import torch, numpy as np, pcpinn as pc
+square = pc.Rectangle((0, 0), (1, 1), name='edge')
+zero = {'edge': pc.Dirichlet(0.0)}
+"""
 
 
 def refused(capfd, *arguments):
@@ -56,12 +60,18 @@ FILES = {
     "exits": ("raise SystemExit(0)\n", ["does not import"]),
     "no problem": ("x = 1\n", ["defines no problem", "make_problem"]),
     "make_problem fails": ("def make_problem():\n    return 1 / 0\n", ["make_problem()", "ZeroDivisionError"]),
-    "settings not a dict": (GOOD + "problem = pc.Problem(square, flux=lambda x, u: u.grad, boundary=zero)\nsettings = 3\n", ["dict"]),
+    "settings not a dict": (
+        GOOD + "problem = pc.Problem(square, flux=lambda x, u: u.grad, boundary=zero)\nsettings = 3\n",
+        ["dict"],
+    ),
     "flux of wrong shape": (
         GOOD + "problem = pc.Problem(square, flux=lambda x, u: torch.cat([u.grad, x]), boundary=zero)\n",
         ["flux", "(4,)", "(2,)"],
     ),
-    "flux with numpy": (GOOD + "problem = pc.Problem(square, flux=lambda x, u: np.sin(u.grad), boundary=zero)\n", ["torch"]),
+    "flux with numpy": (
+        GOOD + "problem = pc.Problem(square, flux=lambda x, u: np.sin(u.grad), boundary=zero)\n",
+        ["torch"],
+    ),
     "flux not differentiable": (
         GOOD + "problem = pc.Problem(square, flux=lambda x, u: u.grad.detach(), boundary=zero)\n",
         ["not differentiable", "detach"],
@@ -74,18 +84,25 @@ FILES = {
         GOOD + "problem = pc.Problem(square, flux=lambda x, u: u.grad if x[0] > 0.5 else 2 * u.grad, boundary=zero)\n",
         ["torch.where"],
     ),
-    "nonlinear": (GOOD + "problem = pc.Problem(square, flux=lambda x, u: u.value * u.grad, boundary=zero)\n", ["nonlinear"]),
+    "nonlinear": (
+        GOOD + "problem = pc.Problem(square, flux=lambda x, u: u.value * u.grad, boundary=zero)\n",
+        ["nonlinear"],
+    ),
     "unknown boundary": (
         GOOD + "problem = pc.Problem(square, flux=lambda x, u: u.grad, boundary={'rim': pc.Dirichlet(0.0)})\n",
         ["'rim'", "edge"],
     ),
-    "not a condition": (GOOD + "problem = pc.Problem(square, flux=lambda x, u: u.grad, boundary={'edge': 0.0})\n", ["Dirichlet"]),
+    "not a condition": (
+        GOOD + "problem = pc.Problem(square, flux=lambda x, u: u.grad, boundary={'edge': 0.0})\n",
+        ["Dirichlet"],
+    ),
     "pure neumann": (
         GOOD + "problem = pc.Problem(square, flux=lambda x, u: u.grad, boundary={'edge': pc.Neumann(0.0)})\n",
         ["singular", "Pin"],
     ),
     "nan on the boundary": (
-        GOOD + "problem = pc.Problem(square, flux=lambda x, u: u.grad, boundary={'edge': pc.Dirichlet(float('nan'))})\n",
+        GOOD
+        + "problem = pc.Problem(square, flux=lambda x, u: u.grad, boundary={'edge': pc.Dirichlet(float('nan'))})\n",
         ["not finite at x"],
     ),
     "empty domain": (
@@ -97,7 +114,10 @@ FILES = {
         "problem = pc.Problem(two, flux=lambda x, u: u.grad, boundary=zero)\n",
         ["2"],
     ),
-    "unreadable mesh": (GOOD + "problem = pc.Problem(pc.read_mesh(__file__), flux=lambda x, u: u.grad, boundary=zero)\n", ["mesh"]),
+    "unreadable mesh": (
+        GOOD + "problem = pc.Problem(pc.read_mesh(__file__), flux=lambda x, u: u.grad, boundary=zero)\n",
+        ["mesh"],
+    ),
 }
 
 
@@ -139,7 +159,9 @@ def test_an_existing_folder_is_left_alone(capfd, tmp_path):
     assert [p.name for p in (tmp_path / "run").iterdir()] == ["precious.txt"]
 
 
-@pytest.mark.parametrize("command", [["plot"], ["resume"], ["export", "--to", "vtu"], ["evaluate", "--points", "p.csv"]])
+@pytest.mark.parametrize(
+    "command", [["plot"], ["resume"], ["export", "--to", "vtu"], ["evaluate", "--points", "p.csv"]]
+)
 def test_folders_that_are_no_runs(capfd, tmp_path, command):
     name, *options = command
     assert "not a folder" in refused(capfd, name, tmp_path / "absent", *options)
@@ -149,12 +171,19 @@ def test_folders_that_are_no_runs(capfd, tmp_path, command):
 
 
 @pytest.mark.parametrize(
-    ("text", "word"), [("", "no points"), ("x\n1,2,3\n", "3 values"), ("1,a\n", "no points"), ("1,2\nx,y\n", "line 2"), ("nan,1\n", "finite")]
+    ("text", "word"),
+    [
+        ("", "no points"),
+        ("x\n1,2,3\n", "3 values"),
+        ("1,a\n", "no points"),
+        ("1,2\nx,y\n", "line 2"),
+        ("nan,1\n", "finite"),
+    ],
 )
 def test_bad_points(capfd, tmp_path, text, word):
     with pytest.raises(SystemExit):
-        main(["solve", "wave1d-c", "--preset", "quick", "--out", str(tmp_path / "run"), "--set", "iterations=1", "--set", "width=4",
-              "--set", "cells=3", "--set", "time_cells=12"])  # fmt: skip
+        tiny = ["--set", "iterations=1", "--set", "width=4", "--set", "cells=3", "--set", "time_cells=12"]
+        main(["solve", "wave1d-c", "--preset", "quick", "--out", str(tmp_path / "run"), *tiny])
     capfd.readouterr()
     (tmp_path / "p.csv").write_text(text)
     assert word in refused(capfd, "evaluate", tmp_path / "run", "--points", tmp_path / "p.csv")

@@ -30,7 +30,21 @@ def run(capfd, *arguments):
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "wave"
     with pytest.raises(SystemExit):
-        main(["solve", "wave1d-c", "--preset", "quick", "--out", str(folder), *TINY, "--set", "cells=4", "--set", "time_cells=16"])
+        main(
+            [
+                "solve",
+                "wave1d-c",
+                "--preset",
+                "quick",
+                "--out",
+                str(folder),
+                *TINY,
+                "--set",
+                "cells=4",
+                "--set",
+                "time_cells=16",
+            ]
+        )
     return folder
 
 
@@ -49,11 +63,13 @@ def test_show_tells_equation_presets_and_published_figures(capfd):
 
 
 def test_json_is_one_object_and_equals_the_record(capfd, tmp_path):
-    code, out, err = run(capfd, "solve", "poisson1d", "--preset", "quick", "--seed", 3, "--out", tmp_path / "r", "--json", *TINY)
+    code, out, err = run(
+        capfd, "solve", "poisson1d", "--preset", "quick", "--seed", 3, "--out", tmp_path / "r", "--json", *TINY
+    )
     assert code == 0
     result = json.loads(out)
     assert result == json.loads((tmp_path / "r" / "result.json").read_text())
-    assert KEYS <= result.keys()
+    assert result.keys() >= KEYS
     assert (result["seed"], result["iterations"], result["device"]) == (3, 6, "cpu")
     assert {"setup_s", "train_s", "total_s"} <= result["time"].keys()
     assert {"name", "drop_tolerance", "fill_factor", "setup_s"} <= result["preconditioner"].keys()

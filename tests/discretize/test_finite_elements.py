@@ -69,12 +69,12 @@ def test_every_condition_keeps_the_order(kind, dimension, degree):
 
 @pytest.mark.parametrize(("dimension", "degree"), [(1, 2), (2, 1), (2, 2)])
 def test_a_pin_fixes_the_constant_of_a_pure_neumann_problem(dimension, degree):
-    case = Manufactured(
-        BOXES[dimension], lambda x, u: (1 + 0.5 * x[0]) * u.grad, lambda x, u: 0.0 * u.value, (smooth,)
-    )
+    case = Manufactured(BOXES[dimension], lambda x, u: (1 + 0.5 * x[0]) * u.grad, lambda x, u: 0.0 * u.value, (smooth,))
     corner = torch.zeros(dimension, dtype=torch.float64)
     sides = boundary(case, "neumann", tuple(normals(case.domain)))
-    errors = errors_on(case, sides, degree, ELEMENTS[dimension, degree], pins=[Pin(corner.tolist(), float(smooth(corner)))])
+    errors = errors_on(
+        case, sides, degree, ELEMENTS[dimension, degree], pins=[Pin(corner.tolist(), float(smooth(corner)))]
+    )
     assert rates(errors)[0] == pytest.approx(degree + 1, abs=0.25)
 
 
@@ -89,11 +89,18 @@ def test_waves_in_space_time(degree, ends):
     case = Manufactured(
         Interval(0, 1).over(0, 1), lambda x, u: torch.stack([u.grad[0], -u.grad[1]]), lambda x, u: 0 * u.value, (exact,)
     )
-    sides = {"left": Dirichlet(exact), "right": Dirichlet(exact)} if ends == "dirichlet" else {"left": Periodic("right")}
+    sides = (
+        {"left": Dirichlet(exact), "right": Dirichlet(exact)} if ends == "dirichlet" else {"left": Periodic("right")}
+    )
     sides |= {"initial": Cauchy(exact, rate=lambda x: torch.func.grad(exact)(x)[1]), "final": Open("initial")}
     problem = case.problem(sides)
     errors = [
-        l2_error(solve_directly(problem, generate_mesh(case.domain, cells=n, time_cells=4 * n, periodic=problem.periodic_pairs), degree), case)
+        l2_error(
+            solve_directly(
+                problem, generate_mesh(case.domain, cells=n, time_cells=4 * n, periodic=problem.periodic_pairs), degree
+            ),
+            case,
+        )
         for n in ((8, 16) if degree == 1 else (4, 8))
     ]
     assert rates(errors)[0] == pytest.approx(degree + 1, abs=0.25)
@@ -146,7 +153,9 @@ def coupled_vector():
     def source(x, u):
         return torch.stack([u.value[1] + u.grad[0, 1], 2 * u.value[0] - x[0] * u.value[1]])
 
-    return Manufactured(BOXES[2], flux, source, (lambda x: torch.stack([smooth(x), second(x)]),), Field("u", components=2))
+    return Manufactured(
+        BOXES[2], flux, source, (lambda x: torch.stack([smooth(x), second(x)]),), Field("u", components=2)
+    )
 
 
 def mixed_degrees():
@@ -166,7 +175,9 @@ def mixed_degrees():
 
 def test_coupled_vector_field():
     case = coupled_vector()
-    sides = {name: case.condition("neumann" if name == "top" else "dirichlet", n) for name, n in normals(case.domain).items()}
+    sides = {
+        name: case.condition("neumann" if name == "top" else "dirichlet", n) for name, n in normals(case.domain).items()
+    }
     errors = errors_on(case, sides, 2, (5, 10))
     assert rates(errors)[0] == pytest.approx(3, abs=0.25)
 
@@ -174,14 +185,20 @@ def test_coupled_vector_field():
 def test_fields_of_different_degree():
     case = mixed_degrees()
     sides = {
-        name: {"p": case.condition("dirichlet", n, 0), "v": case.condition("robin" if name == "right" else "dirichlet", n, 1)}
+        name: {
+            "p": case.condition("dirichlet", n, 0),
+            "v": case.condition("robin" if name == "right" else "dirichlet", n, 1),
+        }
         for name, n in normals(case.domain).items()
     }
     problem = case.problem(sides)
     parts = []
     for n in (6, 12):
         system = solve_directly(problem, grid(case.domain, n), 4)
-        error = system.solution - case.values(system.discretisation.unknown_nodes)[np.arange(system.size), system.component_of]
+        error = (
+            system.solution
+            - case.values(system.discretisation.unknown_nodes)[np.arange(system.size), system.component_of]
+        )
         parts.append([np.sqrt(np.mean(error[system.component_of == k] ** 2)) for k in range(3)])
         assert {s.degree for s in system.discretisation.space.scalar} == {1, 2}
     assert rates(parts)[0, 0] == pytest.approx(2, abs=0.25)
@@ -240,7 +257,9 @@ def test_matrices_equal_those_of_scikit_fem(dimension, degree, form):
 @pytest.mark.parametrize("curved", [True, False])
 def test_curved_matrices_equal_those_of_scikit_fem(curved):
     mesh = generate_mesh(Disk((0, 0), 1), mesh_size=0.5, curved=curved)
-    fe = FiniteElements(Problem(Disk((0, 0), 1), lambda x, u: u.grad, lambda x, u: 3 * u.value, {"boundary": Robin(2.0)}), mesh, 2)
+    fe = FiniteElements(
+        Problem(Disk((0, 0), 1), lambda x, u: u.grad, lambda x, u: 3 * u.value, {"boundary": Robin(2.0)}), mesh, 2
+    )
     order = fe.space.quadrature_order
     inside = skfem.Basis(mesh.skfem, skfem.ElementTriP2(), intorder=order)
     rim = skfem.FacetBasis(mesh.skfem, skfem.ElementTriP2(), intorder=order)
@@ -284,7 +303,9 @@ def test_taylor_hood_stokes_equals_scikit_fem():
     first = skfem.LinearForm(lambda v, w: v[0] ** 2).assemble(velocity) > 0
     places = np.column_stack([velocity.doflocs.T, np.where(first, 0, 1)])
     ours = np.column_stack([fe.unknown_nodes, fe.unknown_components])
-    at_v, at_p = (cKDTree(ours).query(q)[1] for q in (places, np.column_stack([pressure.doflocs.T, np.full(pressure.N, 2)])))
+    at_v, at_p = (
+        cKDTree(ours).query(q)[1] for q in (places, np.column_stack([pressure.doflocs.T, np.full(pressure.N, 2)]))
+    )
     assert len(np.unique(np.concatenate([at_v, at_p]))) == fe.size == velocity.N + pressure.N
     assert_same(A, at_v, at_v, viscous)
     assert_same(A, at_p, at_v, divergence)
@@ -326,8 +347,13 @@ def test_matrix_of_a_nonlinear_problem(dimension):
     def source(x, u, w):
         return u.value**3 * w.value, (u.grad @ u.grad) * torch.cos(w.value)
 
-    sides = {name: {"u": Natural(lambda x, n, u, w: u.value**2 * w.value + (w.grad @ n) ** 2)} for name in domain.boundary_names}
-    fe = FiniteElements(Problem(domain, flux, source, sides, (Field("u", degree=2), Field("w", degree=1))), grid(domain, 2))
+    sides = {
+        name: {"u": Natural(lambda x, n, u, w: u.value**2 * w.value + (w.grad @ n) ** 2)}
+        for name in domain.boundary_names
+    }
+    fe = FiniteElements(
+        Problem(domain, flux, source, sides, (Field("u", degree=2), Field("w", degree=1))), grid(domain, 2)
+    )
     u = torch.randn(fe.size, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
     numeric = matrix_by_differences(fe.residual, u)
     np.testing.assert_allclose(fe.matrix(u).toarray(), numeric, atol=1e-7 * np.abs(numeric).max())

@@ -41,7 +41,9 @@ def test_jacobian_of_a_nonlinear_system():
     x, state = random(7, 2), random(7, 3, 3, seed=1)
     jacobian = pointwise.jacobian(x, state)
     assert jacobian.shape == (7, 3, 3, 3, 3)
-    torch.testing.assert_close(jacobian, by_differences(lambda s: pointwise.evaluate(x, s), state), rtol=1e-6, atol=1e-8)
+    torch.testing.assert_close(
+        jacobian, by_differences(lambda s: pointwise.evaluate(x, s), state), rtol=1e-6, atol=1e-8
+    )
 
 
 def test_values_are_the_functions_point_by_point():

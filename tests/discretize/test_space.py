@@ -36,7 +36,12 @@ def polynomial(x, degree):
 
 @pytest.mark.parametrize(
     ("kind", "degree"),
-    [(kind, k) for kind, d in (("line", 1), ("square", 2), ("unstructured", 2), ("cube", 3)) for n, k in DEGREES if n == d],
+    [
+        (kind, k)
+        for kind, d in (("line", 1), ("square", 2), ("unstructured", 2), ("cube", 3))
+        for n, k in DEGREES
+        if n == d
+    ],
 )
 def test_interpolation_reproduces_polynomials(kind, degree):
     mesh = mesh_of(kind)
@@ -71,14 +76,12 @@ def test_points_are_found_in_their_cells(kind):
 
 
 @pytest.mark.parametrize("aspect", [20, 100])
-@pytest.mark.xfail(strict=True, reason="only the 24 cells with the nearest centres are tried")
 def test_points_are_found_in_very_slender_cells(aspect):
     mesh = generate_mesh(Interval(0, 1).over(0, 1), cells=4, time_cells=4 * aspect)
     x, cells = random_points(mesh, 1000)
     np.testing.assert_array_equal(ScalarSpace(mesh, 1).locate(x)[0], cells)
 
 
-@pytest.mark.xfail(strict=True, reason="only the 24 cells with the nearest centres are tried")
 def test_points_are_found_beside_fine_cells():
     """A large cell next to many small ones, as around a small hole."""
     domain = Rectangle((0, 0), (1, 1)) - Disk((0.5, 0.5), 0.01, name="hole")
@@ -124,7 +127,9 @@ def test_shape_functions_sum_to_one_and_have_true_gradients(dimension, degree):
 def test_nodes_on_a_side(dimension, degree):
     mesh = grid(BOXES[dimension], 2)
     space = ScalarSpace(mesh, degree)
-    np.testing.assert_array_equal(space.boundary_nodes(mesh.facets("right")), np.flatnonzero(np.isclose(space.nodes[:, 0], 1)))
+    np.testing.assert_array_equal(
+        space.boundary_nodes(mesh.facets("right")), np.flatnonzero(np.isclose(space.nodes[:, 0], 1))
+    )
     assert np.sum(np.isclose(space.nodes[:, 0], 1)) == (2 * degree + 1) ** (dimension - 1)
 
 

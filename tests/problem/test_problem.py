@@ -32,11 +32,15 @@ def test_conditions_are_by_boundary_and_field():
     wall = Dirichlet(1.0)
     assert Problem(SQUARE, grad, boundary={"left": wall}).conditions == {"left": {"u": wall}}
     assert Problem(SQUARE, grad, boundary={"left": {"p": wall}}, fields=("u", "p")).conditions == {"left": {"p": wall}}
-    problem = Problem(SQUARE, grad, boundary={"left": {"u": Periodic("right"), "p": Periodic("right")}}, fields=("u", "p"))
+    problem = Problem(
+        SQUARE, grad, boundary={"left": {"u": Periodic("right"), "p": Periodic("right")}}, fields=("u", "p")
+    )
     assert problem.periodic_pairs == (("left", "right"),)
 
 
-@pytest.mark.parametrize("domain", [SQUARE - Disk((0.5, 0.5), 0.1), Interval(0, 1).over(0, 1), generate_mesh(SQUARE, cells=(1, 1))])
+@pytest.mark.parametrize(
+    "domain", [SQUARE - Disk((0.5, 0.5), 0.1), Interval(0, 1).over(0, 1), generate_mesh(SQUARE, cells=(1, 1))]
+)
 def test_domains(domain):
     assert Problem(domain, grad).domain is domain
     assert isinstance(domain, Mesh) or domain.dimension == 2
@@ -69,7 +73,12 @@ def test_bad_problems_are_refused(options, message):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"name": "2u"}, "identifier"), ({"components": 0}, "0 components"), ({"degree": 5}, "degree 5"), ({"degree": 0}, "degree 0")],
+    [
+        ({"name": "2u"}, "identifier"),
+        ({"components": 0}, "0 components"),
+        ({"degree": 5}, "degree 5"),
+        ({"degree": 0}, "degree 0"),
+    ],
 )
 def test_bad_fields_are_refused(options, message):
     with pytest.raises(PcpinnError, match=message):
@@ -90,3 +99,11 @@ def test_a_boundary_without_condition_warns():
     Problem(SQUARE, grad, boundary={"left": Periodic("right"), "top": Neumann(), "bottom": Neumann()}).check_boundaries(
         SQUARE.boundary_names
     )
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"at": 0.5}, {"at": ()}, {"at": (0.5, 0.5), "value": float("nan")}, {"at": ("a",)}]
+)
+def test_pins_that_are_nowhere_are_refused(arguments):
+    with pytest.raises(PcpinnError, match="Pin"):
+        Pin(**arguments)

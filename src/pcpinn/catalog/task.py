@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..discretize.mesh import Mesh
 from ..errors import PcpinnError
 from ..problem.problem import Problem
 from ..progress import Progress
@@ -33,6 +34,7 @@ class Task:
     settings: Settings
     reference: Reference | None
     record: dict[str, Any]
+    mesh: Mesh | None = None
 
     def run(
         self,
@@ -50,11 +52,12 @@ class Task:
             progress=progress,
             record=self.record,
             resume=resume,
+            mesh=self.mesh,
         )
 
 
-def find_task(name: str, preset: str, changes: Mapping[str, Any]) -> Task:
-    """A catalog problem by name, or the problem that a .py file defines."""
+def find_task(name: str, preset: str, changes: Mapping[str, Any], reference: bool = True) -> Task:
+    """A catalog problem by name, with or without its reference, or the problem that a .py file defines."""
     if name.endswith(".py"):
         return task_from_file(Path(name), preset, changes)
     entry = find_entry(name)
@@ -65,7 +68,7 @@ def find_task(name: str, preset: str, changes: Mapping[str, Any]) -> Task:
         "problem_parameters": parameters,
         "source": {"kind": "catalog", "name": entry.name},
     }
-    return Task(entry.problem(**parameters), settings, entry.reference(**parameters), record)
+    return Task(entry.problem(**parameters), settings, entry.reference(**parameters) if reference else None, record)
 
 
 def task_from_file(path: Path, preset: str, changes: Mapping[str, Any]) -> Task:
@@ -122,15 +125,16 @@ def task_of_run(folder: Path, problem_file: Path | None = None, changes: Mapping
     if kind == "catalog":
         task = find_task(name, preset, parameters)
     else:
-        task = _same_file(problem_file, source, preset, folder)
+        task = same_file(problem_file, source, preset, folder)
     return replace(task, settings=settings)
 
 
-def _same_file(path: Path | None, source: Mapping[str, Any], preset: str, folder: Path) -> Task:
+def same_file(path: Path | None, source: Mapping[str, Any], preset: str, folder: Path) -> Task:
+    """The task of the user's file that a run or prepared problem was begun with; refuses another or a changed file."""
     if path is None:
         raise PcpinnError(
             f"{folder} is a run of the file {source['name']!r}",
-            f"name it: pcpinn resume {folder} --problem {source['name']}",
+            f"name it: --problem {source['name']}",
         )
     task = task_from_file(path, preset, {})
     if task.record["source"]["sha256"] != source.get("sha256"):

@@ -13,7 +13,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from ..baselines import find_method
 from ..catalog import CATALOG, PRESETS, find_entry
+from ..catalog.prepared import SUFFIX, read_prepared, write_prepared
 from ..catalog.task import find_task, task_from_file, task_of_run
 from ..errors import PcpinnError, PcpinnWarning
 from ..solve.reference import Reference
@@ -33,6 +35,9 @@ app = typer.Typer(
 RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
+]
+ProblemFile = Annotated[
+    Path | None, typer.Option("--problem", help="The .py file of a run or prepared problem that came from one.")
 ]
 AsJson = Annotated[
     bool,
@@ -85,22 +90,28 @@ def solve(
         str, typer.Argument(metavar="NAME_OR_FILE.py", help="A problem of the catalog, or a file that defines one.")
     ],
     preset: Annotated[str, typer.Option(help="quick, default or paper.")] = "default",
+    method: Annotated[str, typer.Option(help="pcpinn, pinn or fem-fit.")] = "pcpinn",
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the run; must not exist yet.")] = None,
+    problem: ProblemFile = None,
     changes: Changes = None,
     as_json: AsJson = False,
 ) -> None:
     """Solve a problem and record the run."""
     options = {k: v for k, v in (("device", device), ("seed", seed)) if v is not None}
     console = Console(stderr=True)
+    solver = find_method(method)
     with standard_output_kept_clean():
-        task = find_task(name, preset, {**_pairs(changes), **options})
-        folder = out or _free_folder(Path("runs") / f"{task.record['problem']}-{preset}")
+        if name.endswith(SUFFIX):
+            task = read_prepared(Path(name), {**_pairs(changes), **options}, problem)
+        else:
+            task = find_task(name, preset, {**_pairs(changes), **options})
+        folder = out or _free_folder(Path("runs") / f"{task.record['problem']}-{task.record['preset']}")
         require_free(folder)
         progress = TerminalProgress(console)
         try:
-            solution = task.run(folder, progress)
+            solution = task.run(folder, progress, solver=solver)
         finally:
             progress.close()
         _illustrate(solution, folder, task.reference)
@@ -108,18 +119,34 @@ def solve(
 
 
 @app.command()
+def prepare(
+    name: Annotated[str, typer.Argument(metavar="NAME_OR_FILE.py", help="A problem of the catalog, or a file.")],
+    out: Annotated[Path, typer.Option(help=f"File to write; ends in {SUFFIX}.")],
+    preset: Annotated[str, typer.Option(help="quick, default or paper.")] = "default",
+    changes: Changes = None,
+) -> None:
+    """Pack mesh, settings and reference of a problem for a machine without a mesher: solve it there with the file."""
+    if out.suffix != SUFFIX:
+        raise PcpinnError(f"{out} does not end in {SUFFIX}", f"write --out {out.with_suffix(SUFFIX)}")
+    with standard_output_kept_clean():
+        write_prepared(find_task(name, preset, _pairs(changes)), out)
+    print(out)
+
+
+@app.command()
 def resume(
     folder: RunFolder,
-    problem: Annotated[Path | None, typer.Option(help="The .py file of a run that was begun from one.")] = None,
+    problem: ProblemFile = None,
     changes: Changes = None,
     as_json: AsJson = False,
 ) -> None:
     """Continue an interrupted run (or, with --set iterations=N, a finished one)."""
     with standard_output_kept_clean():
         task = task_of_run(folder, problem, _pairs(changes))
+        solver = find_method(str(read_run(folder).get("method")))
         progress = TerminalProgress(Console(stderr=True))
         try:
-            solution = task.run(folder, progress, resume=True)
+            solution = task.run(folder, progress, resume=True, solver=solver)
         finally:
             progress.close()
         _illustrate(solution, folder, task.reference)
@@ -204,7 +231,10 @@ def _free_folder(wanted: Path) -> Path:
 
 
 def _illustrate(solution: Solution, folder: Path, reference: Reference | None) -> None:
-    solution.plot(folder / "solution.png", reference)
+    try:
+        solution.plot(folder / "solution.png", reference)
+    except PcpinnError as error:  # a node without matplotlib: the run itself is fine
+        warnings.warn(f"no picture: {error.problem}", PcpinnWarning, stacklevel=1)
     write_report(solution, folder)
 
 
@@ -222,8 +252,9 @@ def _reference_of(folder: Path, problem: Path | None) -> Reference | None:
 def _conclude(solution: Solution, folder: Path, as_json: bool) -> None:
     console = Console(stderr=as_json)
     console.print(result_table(solution.result))
-    for label, name in (("run", ""), ("picture", "solution.png"), ("report", "report.html")):
-        console.print(f"{label:>8}  {folder / name if name else folder}", soft_wrap=True, highlight=False)
+    for label, path in (("run", folder), ("picture", folder / "solution.png"), ("report", folder / "report.html")):
+        if path.exists():
+            console.print(f"{label:>8}  {path}", soft_wrap=True, highlight=False)
     if as_json:
         print(json.dumps(solution.result, allow_nan=False))
     if solution.result["stopped_by"] == "not finite":

@@ -133,6 +133,11 @@ def result_table(result: dict[str, Any]) -> Table:
         table.add_row(
             "training error", number(errors["training"]), "network against discrete solution; no reference given"
         )
+    if errors.get("estimate") is not None:
+        how = result["certificate"]["how"]
+        table.add_row(
+            "error estimate", number(errors["estimate"]), f"without reference: {how}; bound {number(errors['bound'])}"
+        )
     p = result["preconditioner"]
     table.add_row(
         "time", f"{times['total_s']:.1f} s", f"setup {times['setup_s']:.1f} s, training {times['train_s']:.1f} s"

@@ -2,50 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
-from .pointwise import Pointwise
+from .pointwise import BoundaryFlux, Pointwise
 
 _STEP = 1e-6
 _TOLERANCE = 1e-4
+_LARGE = 1e3  # a second size of states: rounding and clipping look linear at one size only
+
+Evaluate = Callable[[Tensor], Tensor]
 
 
-def check_pointwise(pointwise: Pointwise, x: Tensor, seed: int = 0) -> bool:
+def check_pointwise(pointwise: Pointwise, x: Tensor) -> bool:
     """Evaluate flux and source at random states over the points x (n, d): shapes, finite values, true derivatives.
 
-    The automatic Jacobian must agree with finite differences; it does not where a function detaches, rounds or
-    otherwise leaves torch's differentiable operations.
-
     Returns:
-        Whether the PDE is linear: its Jacobian is the same at two random states.
+        Whether the PDE is linear (affine in its fields).
 
     Raises:
         PcpinnError: with the point and the remedy.
     """
-    generator = torch.Generator().manual_seed(seed)
     shape = (len(x), pointwise.problem.components, 1 + x.shape[1])
-    state, other, direction = (torch.randn(shape, generator=generator, dtype=x.dtype) for _ in range(3))
-    for s in (state, torch.zeros_like(state)):
-        out = pointwise.evaluate(x, s)
-        _require_finite(out, x, "flux or source")
-    jacobian = pointwise.jacobian(x, state)
-    _require_finite(jacobian, x, "the derivative of flux or source")
-    tangent = torch.einsum("nabcd,ncd->nab", jacobian, direction)
-    difference = (
-        pointwise.evaluate(x, state + _STEP * direction) - pointwise.evaluate(x, state - _STEP * direction)
-    ) / (2 * _STEP)
+    return _check("flux or source", lambda s: pointwise.evaluate(x, s), lambda s: pointwise.jacobian(x, s), x, shape)
+
+
+def check_boundary(flux: BoundaryFlux, x: Tensor, normals: Tensor, components: int) -> bool:
+    """The same for the natural conditions of one boundary, at points x (n, d) with outward normals (n, d)."""
+    shape = (len(x), components, 1 + x.shape[1])
+    return _check(
+        f"the condition on {flux.boundary!r}",
+        lambda s: flux.evaluate(x, normals, s),
+        lambda s: flux.jacobian(x, normals, s),
+        x,
+        shape,
+    )
+
+
+def _check(what: str, evaluate: Evaluate, jacobian_of: Evaluate, x: Tensor, shape: tuple[int, ...]) -> bool:
+    """The automatic Jacobian must agree with finite differences; it does not where a function detaches or rounds."""
+    generator = torch.Generator().manual_seed(0)
+    state, direction = (torch.randn(shape, generator=generator, dtype=x.dtype) for _ in range(2))
+    at_zero = evaluate(torch.zeros_like(state))
+    for out in (at_zero, evaluate(state)):
+        _require_finite(out, x, what)
+    jacobian = jacobian_of(state)
+    _require_finite(jacobian, x, f"the derivative of {what}")
+    tangent = _apply(jacobian, direction)
+    difference = (evaluate(state + _STEP * direction) - evaluate(state - _STEP * direction)) / (2 * _STEP)
     scale = 1 + difference.abs().flatten(1).amax(1)
     wrong = (tangent - difference).abs().flatten(1).amax(1) / scale
     # A kink (|u|, max) may be hit by a few points; a broken derivative is wrong at most of them.
     if (wrong > _TOLERANCE).float().mean() > 0.5:
         at = x[int(wrong.argmax())].tolist()
         raise PcpinnError(
-            f"flux or source is not differentiable: at x = {at} its automatic derivative is wrong by {float(wrong.max()):.1e}",
-            "use differentiable torch operations; no .detach(), no torch.no_grad(), no rounding",
+            f"{what} is not differentiable: at x = {at} its automatic derivative is wrong by {float(wrong.max()):.1e}",
+            "use differentiable torch operations; no .detach(), no rounding",
         )
-    return bool(torch.allclose(jacobian, pointwise.jacobian(x, other), rtol=1e-9, atol=1e-12))
+    return all(
+        torch.allclose(evaluate(s) - at_zero, _apply(jacobian, s), rtol=1e-9, atol=1e-9 * float(s.abs().max()))
+        for s in (state, _LARGE * direction)
+    )
+
+
+def _apply(jacobian: Tensor, state: Tensor) -> Tensor:
+    """(n, ..., C, 1 + d) times (n, C, 1 + d) -> (n, ...)."""
+    n, *out = jacobian.shape[:-2]
+    flat = jacobian.reshape(n, -1, state[0].numel())
+    return torch.einsum("nij,nj->ni", flat, state.reshape(n, -1)).reshape(n, *out)
 
 
 def _require_finite(values: Tensor, x: Tensor, what: str) -> None:

@@ -7,12 +7,14 @@ pointwise flux and source: sparse matrices E take nodal values to (value, gradie
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
 import numpy as np
 import scipy.sparse as sp
+import scipy.sparse.linalg as spla
 import torch
 from scipy.interpolate import RegularGridInterpolator
 from torch import Tensor
@@ -99,12 +101,14 @@ class FiniteDifferences:
     def interpolate(self, u: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Interpolation of the nodal values at points (m, d): (m, C); cubic where the grid allows."""
         shape = tuple(len(a) for a in self.axes)
-        method = "cubic" if min(shape) > 3 else "linear"
         inside = np.clip(x, *self.mesh.bounds)
-        parts = [
-            RegularGridInterpolator(self.axes, p.reshape(shape), method)(inside) for p in u.reshape(self.components, -1)
-        ]
+        parts = [_interpolator(self.axes, p.reshape(shape))(inside) for p in u.reshape(self.components, -1)]
         return np.stack(parts, axis=1)
+
+    def boundary_samples(self) -> Iterator[tuple[BoundaryFlux, Tensor, Tensor]]:
+        """Each boundary with natural conditions: its flux, its nodes and the normals there."""
+        for flux, x, normals, _, _ in self._boundary():
+            yield flux, x, normals
 
     def residual(self, u: Tensor) -> Tensor:
         """R(u) (N,): the PDE's residual at each node, constraints not yet applied."""
@@ -192,6 +196,13 @@ class FiniteDifferences:
                     yield flux, torch.from_numpy(self.nodes[at]), normals, [E[at] for E in at_nodes], test
 
 
+def _interpolator(axes: list[np.ndarray], values: np.ndarray) -> RegularGridInterpolator:
+    if min(values.shape) <= 3:
+        return RegularGridInterpolator(axes, values)
+    # A direct solver for the spline: scipy's own choice is iterative and stops at 1e-5.
+    return RegularGridInterpolator(axes, values, "cubic", solver=spla.spsolve)
+
+
 def _grid(mesh: Mesh) -> tuple[list[np.ndarray], np.ndarray]:
     """Coordinates along each axis, and the grid number of each mesh node."""
     lower, upper = mesh.bounds
@@ -203,7 +214,10 @@ def _grid(mesh: Mesh) -> tuple[list[np.ndarray], np.ndarray]:
         index.append(inverse)
     shape = tuple(len(a) for a in axes)
     uniform = all(np.allclose(np.diff(a), (a[-1] - a[0]) / (len(a) - 1), rtol=1e-6) for a in axes)
-    if np.prod(shape) != len(mesh.nodes) or not uniform or min(shape) < 3:
+    corners = mesh.nodes[mesh.vertices]
+    volume = np.abs(np.linalg.det(corners[:, 1:] - corners[:, :1])).sum() / math.factorial(mesh.dimension)
+    whole = np.isclose(volume, np.prod(upper - lower), rtol=1e-6)
+    if np.prod(shape) != len(mesh.nodes) or not uniform or not whole or min(shape) < 3:
         raise PcpinnError(
             "finite differences need a uniform grid of a box with at least three nodes along each axis",
             "give cells=(nx, ny) for an Interval, Rectangle or Box, or use discretisation=fem",

@@ -110,6 +110,12 @@ class FiniteElements:
         x = self.space.quadrature.x.reshape(-1, self.mesh.dimension)
         return torch.from_numpy(x[np.linspace(0, len(x) - 1, min(count, len(x))).astype(int)])
 
+    def boundary_samples(self) -> Iterator[tuple[BoundaryFlux, Tensor, Tensor]]:
+        """Each boundary with natural conditions: its flux, its quadrature points and the normals there."""
+        for flux, batch in self._facets():
+            assert batch.normals is not None
+            yield flux, batch.points, batch.normals.flatten(0, 1)
+
     def residual(self, u: Tensor) -> Tensor:
         """R(u) (N,), constraints not yet applied; differentiable in u."""
         r = torch.zeros_like(u)

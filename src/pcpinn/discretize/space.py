@@ -55,8 +55,21 @@ class ScalarSpace:
             self.mesh.skfem.mapping().F(np.full((self.mesh.dimension, 1), 1 / (self.mesh.dimension + 1)))[:, :, 0].T
         )
 
-    def locate(self, x: np.ndarray, candidates: int = 24) -> tuple[np.ndarray, np.ndarray]:
-        """Cell and reference coordinates (d, n) of points x (n, d); the nearest cell for a point outside the mesh."""
+    def locate(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Cell and reference coordinates (d, n) of points x (n, d); the least unfitting cell for a point outside the mesh.
+
+        Candidates are the cells with the nearest centroids; where none of them fits (graded or stretched meshes), more.
+        """
+        cells, reference, inside = self._locate(x, 24)
+        missing = np.flatnonzero(inside < -1e-10)
+        for candidates, most in ((200, len(x)), (2000, 2000)):
+            if not 0 < len(missing) <= most:  # thousands of misses are points outside the mesh, not hard cases
+                break
+            cells[missing], reference[:, missing], fit = self._locate(x[missing], candidates)
+            missing = missing[fit < -1e-10]
+        return cells, reference
+
+    def _locate(self, x: np.ndarray, candidates: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         mapping = self.mesh.skfem.mapping()
         d, k = self.mesh.dimension, min(candidates, len(self.mesh.cells))
         near = self._tree.query(x, k)[1].reshape(len(x), k)
@@ -72,7 +85,7 @@ class ScalarSpace:
             better = inside > best[open_]
             at = open_[better]
             best[at], cells[at], reference[:, at] = inside[better], column[at], X[:, better]
-        return cells, reference
+        return cells, reference, best
 
     def interpolate(self, values: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Value at points x (m, d) of the function with nodal values (n,)."""

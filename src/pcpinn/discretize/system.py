@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -15,10 +16,10 @@ from torch import Tensor
 
 from ..errors import PcpinnError
 from ..problem.problem import Problem
-from .check import check_pointwise
+from .check import check_boundary, check_pointwise
 from .constraints import Constraints
 from .mesh import Mesh
-from .pointwise import Pointwise
+from .pointwise import BoundaryFlux, Pointwise
 
 
 class Discretisation(Protocol):
@@ -55,6 +56,9 @@ class Discretisation(Protocol):
 
     def sample_points(self, count: int = 64) -> Tensor:
         """Some points (m, d) inside the domain."""
+
+    def boundary_samples(self) -> Iterator[tuple[BoundaryFlux, Tensor, Tensor]]:
+        """Each boundary with natural conditions: its flux, some points and the normals there."""
 
     def residual(self, u: Tensor) -> Tensor:
         """R(u), without constraints."""
@@ -111,10 +115,13 @@ def linear_system(discretisation: Discretisation) -> LinearSystem:
     Raises:
         PcpinnError: for a flux or source of the wrong shape, that is not finite or not differentiable, or not linear.
     """
-    if not check_pointwise(discretisation.pointwise, discretisation.sample_points()):
+    linear = check_pointwise(discretisation.pointwise, discretisation.sample_points())
+    for flux, x, normals in discretisation.boundary_samples():
+        linear &= check_boundary(flux, x, normals, discretisation.components)
+    if not linear:
         raise PcpinnError(
-            "the PDE is nonlinear in its fields, and this solver is for linear problems",
-            "make flux and source linear in u.value and u.grad (coefficients may depend on x only)",
+            "the PDE or a boundary condition is nonlinear in its fields, and this solver is for linear problems",
+            "make flux, source and conditions linear in u.value and u.grad (coefficients may depend on x only)",
         )
     n = discretisation.size
     zero = torch.zeros(n, dtype=torch.float64)

@@ -28,6 +28,10 @@ class Features:
     high: float = 5.0
     std: float = torch.pi
 
+    def size(self, inputs: int) -> int:
+        """Number k of frequencies for so many inputs."""
+        return {"none": 0, "log": inputs * self.count, "gaussian": self.count}.get(self.kind, 0)
+
     def frequencies(self, inputs: int, generator: torch.Generator) -> Tensor:
         """(inputs, k) matrix B; the features are x, sin(x B), cos(x B)."""
         if self.kind == "none":

@@ -35,6 +35,15 @@ class Architecture:
                 f"initialisation={self.initialisation!r} is not a choice", f"use {', '.join(INITIALISATIONS)}"
             )
 
+    def layer_shapes(self, inputs: int, outputs: int) -> list[tuple[int, int]]:
+        """(out, in) of each layer for so many coordinates and outputs."""
+        sizes = [inputs + 2 * self.features.size(inputs)] + [self.width] * self.depth + [outputs]
+        return list(zip(sizes[1:], sizes[:-1], strict=True))
+
+    def parameter_count(self, inputs: int, outputs: int) -> int:
+        """Number of weights."""
+        return sum(o * i + o for o, i in self.layer_shapes(inputs, outputs))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return asdict(self)
@@ -72,10 +81,9 @@ class MLP(nn.Module):
         self.register_buffer("centre", ((lo + hi) / 2).to(dtype))
         self.register_buffer("half_width", ((hi - lo) / 2).to(dtype))
         self.register_buffer("frequencies", frequencies.to(dtype))
-        sizes = [len(lo) + 2 * frequencies.shape[1]] + [architecture.width] * architecture.depth + [outputs]
-        self._shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
-        theta = torch.empty(sum(o * i + o for o, i in self._shapes), dtype=torch.float64)
-        for weight, bias in self._layers(theta):
+        self._shapes = architecture.layer_shapes(len(lo), outputs)
+        theta = torch.empty(architecture.parameter_count(len(lo), outputs), dtype=torch.float64)
+        for weight, bias in self.layers(theta):
             initialise_layer(weight, bias, architecture.initialisation, generator)
         self.theta = nn.Parameter(theta.to(dtype))
         self._activation = ACTIVATIONS[architecture.activation]
@@ -85,7 +93,12 @@ class MLP(nn.Module):
         """Number of weights p."""
         return self.theta.numel()
 
-    def _layers(self, theta: Tensor) -> list[tuple[Tensor, Tensor]]:
+    @property
+    def layer_shapes(self) -> list[tuple[int, int]]:
+        """(out, in) of each layer."""
+        return list(self._shapes)
+
+    def layers(self, theta: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Views of theta: weight (out, in) and bias (out,) of each layer."""
         result, at = [], 0
         for out, inputs in self._shapes:
@@ -102,36 +115,38 @@ class MLP(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Points (..., d) -> (..., outputs)."""
-        *hidden, (weight, bias) = self._layers(self.theta)
+        return self.evaluate(self.theta, x)
+
+    def evaluate(self, theta: Tensor, x: Tensor) -> Tensor:
+        """The same, for any weights (p,): a function that torch.func can differentiate in both."""
+        *hidden, (weight, bias) = self.layers(theta)
         a = self._encode(x)
         for w, c in hidden:
             a = self._activation.value(nn.functional.linear(a, w, c))
         return nn.functional.linear(a, weight, bias)
 
     @torch.no_grad()
-    def jacobian(self, x: Tensor, component: Tensor) -> Tensor:
-        """d u_component(x) / d theta for points (n, d), one output each (n,): a matrix (n, p), layer by layer.
+    def jacobian(self, x: Tensor, component: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+        """d u_component(x) / d theta for points (n, d), one output each (n,): a matrix (n, p) of `dtype`, layer by layer.
 
         A weight's derivative at one point is (sensitivity of its output) x (its input); one backward sweep gives all.
         """
-        layers = self._layers(self.theta)
+        layers = self.layers(self.theta)
         inputs, slopes = [self._encode(x)], []
         for w, c in layers[:-1]:
             z = nn.functional.linear(inputs[-1], w, c)
             slopes.append(self._activation.derivative(z))
             inputs.append(self._activation.value(z))
         delta = nn.functional.one_hot(component, self.outputs).to(x.dtype)
-        result = x.new_empty(len(x), self.parameter_count)
+        result = torch.empty(len(x), self.parameter_count, dtype=dtype or x.dtype, device=x.device)
         end = self.parameter_count
         for k in reversed(range(len(layers))):
             out, fan_in = self._shapes[k]
-            result[:, end - out : end] = delta
+            d, a = delta.to(result.dtype), inputs[k].to(result.dtype)
+            result[:, end - out : end] = d
             end -= out
-            torch.mul(
-                delta[:, :, None],
-                inputs[k][:, None, :],
-                out=result[:, end - out * fan_in : end].unflatten(1, (out, fan_in)),
-            )
+            block = result[:, end - out * fan_in : end].unflatten(1, (out, fan_in))
+            torch.mul(d[:, :, None], a[:, None, :], out=block)
             end -= out * fan_in
             if k:
                 delta = (delta @ layers[k][0]) * slopes[k - 1]

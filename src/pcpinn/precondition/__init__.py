@@ -1,8 +1,28 @@
 """Preconditioners: one protocol, one autograd wrapper."""
 
+from .amg import AMG
+from .auto import AutoILU, Tightened, tighten
 from .diagonal import Identity, Jacobi, RowBalancing
 from .factorised import ILU, LU
 from .operator import PreconditionedResidual
-from .protocol import Preconditioner
+from .protocol import DeviceSolver, Preconditioner
+from .quality import Quality, estimate_quality
+from .refined import Refined
 
-__all__ = ["ILU", "LU", "Identity", "Jacobi", "PreconditionedResidual", "Preconditioner", "RowBalancing"]
+__all__ = [
+    "AMG",
+    "ILU",
+    "LU",
+    "AutoILU",
+    "DeviceSolver",
+    "Identity",
+    "Jacobi",
+    "PreconditionedResidual",
+    "Preconditioner",
+    "Quality",
+    "Refined",
+    "RowBalancing",
+    "Tightened",
+    "estimate_quality",
+    "tighten",
+]

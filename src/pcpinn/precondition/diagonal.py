@@ -7,12 +7,36 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import torch
+from torch import Tensor
 
 from ..errors import PcpinnError
+from .torch_sparse import scale_rows
+
+
+class DiagonalSolver:
+    """P^-1 = diag(inverse) on a device."""
+
+    def __init__(self, inverse: Tensor) -> None:
+        self._inverse = inverse
+
+    def apply(self, r: Tensor) -> Tensor:
+        """P^-1 r for r (N,) or (N, k)."""
+        return scale_rows(self._inverse, r)
+
+    def apply_transpose(self, r: Tensor) -> Tensor:
+        """P^-T r: the same."""
+        return self.apply(r)
+
+    def describe(self) -> dict[str, Any]:
+        """Nothing to say."""
+        return {}
 
 
 class _Diagonal:
     """P = diag(state)."""
+
+    prefers_torch = False
 
     def apply(self, state: np.ndarray, r: np.ndarray) -> np.ndarray:
         """P^-1 r."""
@@ -21,6 +45,12 @@ class _Diagonal:
     def apply_transpose(self, state: np.ndarray, r: np.ndarray) -> np.ndarray:
         """P^-T r: the same."""
         return self.apply(state, r)
+
+    def on_device(
+        self, state: np.ndarray, dtype: torch.dtype, device: torch.device | str, columns: int = 1
+    ) -> DiagonalSolver:
+        """The inverse diagonal as a tensor."""
+        return DiagonalSolver(torch.from_numpy(1.0 / state).to(device, dtype))
 
     def describe(self, state: np.ndarray) -> dict[str, Any]:
         """No settings."""

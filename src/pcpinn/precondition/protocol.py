@@ -1,4 +1,4 @@
-"""What a preconditioner is: P ~ A, with P^-1 and its transpose cheap to apply."""
+"""What a preconditioner is: P ~ A, with P^-1 and its transpose cheap to apply, on the host and on a device."""
 
 from __future__ import annotations
 
@@ -6,6 +6,21 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+
+class DeviceSolver(Protocol):
+    """P^-1 and P^-T by torch operations alone, where the tensors are: nothing visits the host."""
+
+    def apply(self, r: Tensor) -> Tensor:
+        """P^-1 r for r of shape (N,) or (N, k)."""
+
+    def apply_transpose(self, r: Tensor) -> Tensor:
+        """P^-T r for r of shape (N,) or (N, k)."""
+
+    def describe(self) -> dict[str, Any]:
+        """How it works and how exactly, for the report; plain numbers and strings."""
 
 
 class Preconditioner(Protocol):
@@ -17,6 +32,10 @@ class Preconditioner(Protocol):
     @property
     def name(self) -> str:
         """How settings and reports refer to it."""
+
+    @property
+    def prefers_torch(self) -> bool:
+        """Whether the torch form is the better one on a CPU too."""
 
     def build(self, A: sp.csr_matrix) -> Any:
         """Prepare P for a sparse matrix (N, N).
@@ -30,6 +49,15 @@ class Preconditioner(Protocol):
 
     def apply_transpose(self, state: Any, r: np.ndarray) -> np.ndarray:
         """P^-T r for r of shape (N,) or (N, k)."""
+
+    def on_device(
+        self, state: Any, dtype: torch.dtype, device: torch.device | str, columns: int = 1
+    ) -> DeviceSolver | None:
+        """The same P for tensors on a device; None when there is only the host form.
+
+        Args:
+            columns: how many right-hand sides at a time it is meant for; it may choose its method by that.
+        """
 
     def describe(self, state: Any) -> dict[str, Any]:
         """Settings and facts for the report (fill, for instance); plain numbers and strings."""

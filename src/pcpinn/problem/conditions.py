@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -101,6 +102,16 @@ class Pin:
     value: float = 0.0
     field: str | None = None
     component: int = 0
+
+    def __post_init__(self) -> None:
+        try:
+            at = tuple(float(v) for v in self.at)
+        except (TypeError, ValueError):
+            at = ()
+        if not at or not all(map(math.isfinite, (*at, self.value))):
+            raise PcpinnError(
+                f"Pin(at={self.at!r}, value={self.value!r})", "write Pin(at=(x, y), value=0.0) with finite numbers"
+            )
 
 
 def evaluate(value: Value, x: torch.Tensor) -> Any:

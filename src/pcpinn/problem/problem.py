@@ -63,8 +63,11 @@ class Problem:
                 raise PcpinnError(f"{what} is {function!r}, not a function", f"write {what}=lambda x, u: ...")
         object.__setattr__(self, "fields", as_fields(self.fields))
         object.__setattr__(self, "boundary", self._normalised_boundary())
+        object.__setattr__(self, "pins", (self.pins,) if isinstance(self.pins, Pin) else tuple(self.pins))
         for pin in self.pins:
-            self.field(pin.field or self.unknowns[0].name)
+            components = self.field(pin.field or self.unknowns[0].name).components
+            if not 0 <= pin.component < components:
+                raise PcpinnError(f"{pin} is for component {pin.component}", f"the field has {components}, from 0")
 
     @property
     def unknowns(self) -> tuple[Field, ...]:

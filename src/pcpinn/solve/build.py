@@ -12,10 +12,10 @@ from ..discretize.mesh_check import check_mesh
 from ..discretize.system import Discretisation
 from ..errors import PcpinnError
 from ..network import MLP, Architecture, Features
-from ..precondition import ILU, LU, Identity, Jacobi, Preconditioner, RowBalancing
+from ..precondition import AMG, ILU, LU, AutoILU, Identity, Jacobi, Preconditioner, Refined, RowBalancing
 from ..problem.problem import Problem
 from ..problem.shape_base import Domain
-from ..train import Adam, GaussNewton, Optimiser
+from ..train import LBFGS, SOAP, Adam, GaussNewton, LeastSquares, Loss, Optimiser
 from .settings import Settings
 
 
@@ -44,16 +44,26 @@ def make_discretisation(problem: Problem, mesh: Mesh, settings: Settings) -> Dis
     return FiniteElements(problem, mesh, settings.degree, settings.quadrature)
 
 
-def make_preconditioner(settings: Settings) -> Preconditioner:
-    """P by name."""
+def make_preconditioner(settings: Settings) -> Preconditioner | AutoILU:
+    """P by name, with refinement if asked for; or the wish for an ILU of a given quality."""
+    if settings.preconditioner == "ilu" and settings.drop_tolerance == "auto":
+        if settings.refinement:
+            raise PcpinnError(
+                f"refinement={settings.refinement} and drop_tolerance=auto exclude each other",
+                "leave refinement out: auto adds it where it helps; or give drop_tolerance as a number",
+            )
+        return AutoILU(settings.quality_target, settings.memory_gib, sweep_tolerance=settings.sweep_tolerance)
+    drop = 1e-4 if settings.drop_tolerance == "auto" else float(settings.drop_tolerance)
     choices: dict[str, Preconditioner] = {
-        "ilu": ILU(settings.drop_tolerance, settings.fill_factor),
-        "lu": LU(),
+        "ilu": ILU(drop, settings.fill_factor, settings.sweep_tolerance),
+        "lu": LU(settings.sweep_tolerance),
+        "amg": AMG(settings.amg_cycles),
         "jacobi": Jacobi(),
         "row-balancing": RowBalancing(),
         "none": Identity(),
     }
-    return choices[settings.preconditioner]
+    chosen = choices[settings.preconditioner]
+    return Refined(chosen, settings.refinement) if settings.refinement else chosen
 
 
 def make_network(problem: Problem, mesh: Mesh, settings: Settings) -> MLP:
@@ -70,11 +80,25 @@ def make_network(problem: Problem, mesh: Mesh, settings: Settings) -> MLP:
     return network.to(make_device(settings.device))
 
 
-def make_optimiser(settings: Settings) -> Optimiser:
-    """The optimiser by name."""
-    if settings.optimiser == "adam":
-        return Adam(settings.learning_rate, settings.beta1, settings.beta2)
-    return GaussNewton(settings.form, settings.sample, settings.damping)
+def make_optimiser(settings: Settings, loss: Loss) -> tuple[Optimiser, str]:
+    """The optimiser by name, or by what the loss allows; and why it was taken."""
+    gauss_newton = GaussNewton(
+        settings.form, settings.sample, settings.damping, settings.accelerate, settings.memory_gib
+    )
+    choices: dict[str, Optimiser] = {
+        "gauss-newton": gauss_newton,
+        "adam": Adam(settings.learning_rate, settings.beta1, settings.beta2),
+        "lbfgs": LBFGS(),
+        "soap": SOAP(settings.learning_rate, settings.beta1, settings.beta2),
+    }
+    if settings.optimiser != "auto":
+        return choices[settings.optimiser], "asked for"
+    if not isinstance(loss, LeastSquares):
+        return choices["adam"], "this loss has no residual on nodes, which gauss-newton needs"
+    if settings.preconditioner in ("jacobi", "row-balancing", "none") and settings.form != "exact":
+        return choices["adam"], f"with preconditioner={settings.preconditioner} P^-1 A is far from the identity"
+    form, rows = gauss_newton.resolve(loss)
+    return gauss_newton, f"P^-1 A is near the identity; form {form} on {rows} of {loss.size} unknowns"
 
 
 def make_device(name: str) -> torch.device:
@@ -84,4 +108,5 @@ def make_device(name: str) -> torch.device:
             "device=cuda was asked for, but torch sees no CUDA device",
             "use --device cpu, or install a CUDA build of torch",
         )
+    torch.backends.cuda.matmul.allow_tf32 = False  # TF32's ten bits break this kind of training
     return torch.device("cuda" if name == "cuda" or (name == "auto" and torch.cuda.is_available()) else "cpu")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..discretize.mesh import Mesh
 from ..discretize.system import LinearSystem
 from ..network.mlp import MLP
 from ..precondition.operator import PreconditionedResidual
@@ -31,6 +32,7 @@ def solve(
     progress: Progress | None = None,
     record: Mapping[str, Any] | None = None,
     resume: bool = False,
+    mesh: Mesh | None = None,
     **changes: Any,
 ) -> Solution:
     """Solve a linear problem.
@@ -43,6 +45,7 @@ def solve(
         progress: told how far the work is.
         record: more facts for run.json and result.json (name of the problem, preset).
         resume: continue the interrupted run in `out` from its last checkpoint, on the mesh that it was begun with.
+        mesh: a mesh that is there already, with the boundary names of the problem's domain.
 
     Raises:
         PcpinnError: for anything the user can put right; nothing has been written then.
@@ -57,6 +60,7 @@ def solve(
         progress=progress or Progress(),
         record=record or {},
         resume=resume,
+        mesh=mesh,
     )
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import PcpinnError
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -28,6 +30,32 @@ class Reference:
     kind: str = "exact"
     error: float = 0.0
     note: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        points, values = np.asarray(self.points, dtype=np.float64), np.asarray(self.values, dtype=np.float64)
+        values = values[:, None] if values.ndim == 1 else values
+        expected = (len(points), len(self.components))
+        if points.ndim != 2 or values.shape != expected:
+            raise PcpinnError(
+                f"a reference has points {points.shape} and values {values.shape}",
+                "give points (n, d) and values (n, k), one column for each of the components",
+            )
+        if not (np.isfinite(points).all() and np.isfinite(values).all()):
+            raise PcpinnError("a reference has values that are not finite", "leave those points out")
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "values", values)
+
+    def check_fits(self, dimension: int, components: int) -> None:
+        """Refuse a reference of another domain or other fields."""
+        if self.points.shape[1] != dimension:
+            raise PcpinnError(
+                f"the reference's points have {self.points.shape[1]} coordinates",
+                f"the domain has {dimension}, time included",
+            )
+        if not all(0 <= c < components for c in self.components):
+            raise PcpinnError(
+                f"the reference is for components {list(self.components)}", f"there are {components}, from 0"
+            )
 
 
 def metrics(u: np.ndarray, r: np.ndarray) -> dict[str, float | None]:

@@ -42,14 +42,16 @@ def write_report(solution: Solution, folder: Path) -> Path:
         ("preconditioner", result["preconditioner"]["name"], ""),
     ]
     body = "".join(f"<tr><td>{_cell(a)}</td><td>{_cell(b)}</td><td>{_cell(c)}</td></tr>" for a, b, c in rows)
-    picture = base64.b64encode((folder / "solution.png").read_bytes()).decode()
+    drawn = folder / "solution.png"
+    picture = base64.b64encode(drawn.read_bytes()).decode() if drawn.exists() else None
+    image = f'<img alt="solution" src="data:image/png;base64,{picture}">' if picture else ""
     environment = ", ".join(f"{k} {v}" for k, v in result["environment"].items() if v is not None)
     settings = "\n".join(f"{k} = {v}" for k, v in solution.settings.items())
     title = html.escape(str(result["problem"]))
     page = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{title}</title><style>{_STYLE}</style><h1>{title}</h1>"
-        f'<img alt="solution" src="data:image/png;base64,{picture}"><table>{body}</table>'
+        f"{image}<table>{body}</table>"
         f"<h2>How to make it again</h2><pre>{html.escape(_command(result))}</pre>"
         f"<details><summary>All settings</summary><pre>{html.escape(settings)}</pre></details>"
         f"<p>{html.escape(environment)}</p></html>\n"

@@ -11,21 +11,26 @@ from typing import Any
 
 import torch
 
+from ..discretize.mesh import Mesh
 from ..discretize.system import LinearSystem, linear_system
-from ..environment import describe_environment
+from ..environment import describe_environment, peak_memory
+from ..errors import PcpinnError
 from ..network.mlp import MLP
 from ..problem.problem import Problem
 from ..progress import Progress
 from ..train import Checkpoints, Loss, Stopping, Training, train
 from .build import make_device, make_discretisation, make_mesh, make_network, make_optimiser
+from .certify import certify
 from .reference import Reference, compare
-from .run_folder import create_run, finish_run, read_mesh_arrays
+from .run_folder import create_run, finish_run, read_mesh_arrays, require_free
 from .settings import Settings
 from .solution import Solution, component_names
 
 MakeLoss = Callable[[LinearSystem, MLP, Settings], Loss]
 
 _MEASURED_UNKNOWNS = {1: 10**7, 2: 400_000, 3: 80_000}  # beyond these a direct solve costs more than the training
+
+_ERRORS = ("l2re", "l1re", "mse", "mae", "max", "field", "training", "discretisation", "estimate", "bound")
 
 
 def run(
@@ -39,19 +44,31 @@ def run(
     progress: Progress,
     record: Mapping[str, Any],
     resume: bool,
+    mesh: Mesh | None = None,
 ) -> Solution:
     """Discretise, make the loss, train, measure, record. A resumed run takes mesh and weights from its folder."""
     started = time.perf_counter()
     facts = {"problem": problem.name, "preset": None, "method": method, **record}
     device = make_device(settings.device)
-    optimiser = make_optimiser(settings)
+    if reference is not None:
+        reference.check_fits(problem.domain.dimension, problem.components)
+    if out is not None and not resume:
+        require_free(out)
+    elif resume and out is None:
+        raise PcpinnError("resume needs the folder of the run", "give out=")
     progress.stage("mesh")
-    mesh = read_mesh_arrays(out / "mesh.safetensors") if resume and out else make_mesh(problem, settings)
+    if resume and out is not None:
+        mesh = read_mesh_arrays(out / "mesh.safetensors")
+    mesh = mesh or make_mesh(problem, settings)
     progress.stage("assembly")
     system = linear_system(make_discretisation(problem, mesh, settings))
     progress.stage("preconditioner")
     network = make_network(problem, mesh, settings)
     loss = make_loss(system, network, settings)
+    optimiser, why = make_optimiser(settings, loss)
+    if settings.optimiser == "auto":
+        progress.note(f"optimiser: {optimiser.name} ({why})")
+    state = optimiser.start(loss, settings.seed)
     setup_s = time.perf_counter() - started
 
     checkpoints, snapshot = None, None
@@ -62,10 +79,22 @@ def run(
             create_run(out, {**facts, "fields": fields, "settings": settings.to_dict()}, mesh)
         elif checkpoints.path.exists():
             snapshot = checkpoints.read(network.theta)
-    stopping = Stopping(settings.iterations, settings.tolerance, settings.time_limit)
-    training = train(loss, optimiser, stopping, settings.seed, progress, checkpoints, snapshot)
+    stopping = Stopping(
+        settings.iterations, settings.tolerance, settings.time_limit, _patience(settings, optimiser.name)
+    )
+    training = train(loss, optimiser, stopping, state, progress, checkpoints, snapshot)
 
     progress.stage("errors")
+    errors = measure(network, system, reference)
+    certificate = None
+    if settings.certify:
+        certificate = certify(network, problem, mesh, settings)
+        errors["estimate"], errors["bound"] = certificate.estimate, certificate.bound
+        if network.parameter_count > system.size and certificate.estimate > 5 * (errors["training"] or math.inf):
+            progress.note(
+                f"{network.parameter_count} weights on {system.size} unknowns: the network fits the nodes better than the "
+                "space between them; take a finer mesh or a smaller network"
+            )
     result = {
         **facts,
         "seed": settings.seed,
@@ -76,14 +105,17 @@ def run(
         "stopped_by": training.reason,
         "loss": training.loss if math.isfinite(training.loss) else None,
         "optimiser": optimiser.name,
+        "optimiser_reason": why,
         "discretisation": {"name": settings.discretisation, "degree": settings.degree, "cells": len(mesh.cells)},
         "preconditioner": loss.describe(),
-        "errors": measure(network, system, reference),
+        "errors": errors,
+        "certificate": certificate.to_dict() if certificate else None,
         "reference": None if reference is None else _describe_reference(reference),
     }
     result["time"] = _times(started, setup_s, training)
+    result["memory"] = peak_memory(device)
     result["environment"] = describe_environment(device)
-    solution = Solution(network, problem.unknowns, mesh, result, training.history, settings.to_dict())
+    solution = Solution(network, problem.unknowns, mesh, result, training.history, settings.to_dict(), problem)
     if out is not None:
         finish_run(out, solution)
     return solution
@@ -91,7 +123,7 @@ def run(
 
 def measure(network: MLP, system: LinearSystem, reference: Reference | None) -> dict[str, Any]:
     """Errors by part. `training`: u_theta against the discrete solution; `discretisation`: that against the reference."""
-    errors: dict[str, Any] = dict.fromkeys(("l2re", "l1re", "mse", "mae", "max", "field", "training", "discretisation"))
+    errors: dict[str, Any] = dict.fromkeys(_ERRORS)
     names = component_names(system.discretisation.problem.unknowns)
     if reference is not None:
         with torch.no_grad():
@@ -117,3 +149,9 @@ def _describe_reference(reference: Reference) -> dict[str, Any]:
 def _times(started: float, setup_s: float, training: Training) -> dict[str, float]:
     total = time.perf_counter() - started
     return {"setup_s": round(setup_s, 3), "train_s": round(training.seconds, 3), "total_s": round(total, 3)}
+
+
+def _patience(settings: Settings, optimiser: str) -> int:
+    if settings.patience is not None:
+        return settings.patience
+    return 20 if optimiser == "gauss-newton" else 0

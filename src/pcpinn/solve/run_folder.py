@@ -10,8 +10,10 @@ result.json            errors, times, sizes
 
 from __future__ import annotations
 
+import operator
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ from ..discretize.mesh_check import check_mesh
 from ..errors import PcpinnError
 from ..files import read_json, read_tensors, write_atomically, write_json, write_tensors
 from ..network.mlp import MLP, Architecture
-from ..problem.field import Field
+from ..problem.field import Field, as_fields
 from ..train.history import History
 from .solution import Solution
 
@@ -106,7 +108,10 @@ def load(folder: str | Path) -> Solution:
         history = History.from_csv((folder / "history.csv").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise PcpinnError(f"{folder}/history.csv cannot be read: {error}", "the run is damaged; solve again") from error
-    return Solution(network, fields, mesh, read_json(folder / "result.json"), history, record.get("settings", {}))
+    settings = record.get("settings", {})
+    if not isinstance(settings, dict):
+        raise PcpinnError(f"{folder}/run.json does not hold its settings", "the file is damaged; run the solve again")
+    return Solution(network, fields, mesh, read_json(folder / "result.json"), history, settings)
 
 
 def read_run(folder: Path) -> dict[str, Any]:
@@ -124,7 +129,9 @@ def read_run(folder: Path) -> dict[str, Any]:
 def fields_of(record: dict[str, Any], folder: Path) -> tuple[Field, ...]:
     """The fields that run.json names."""
     try:
-        return tuple(Field(**f) for f in record["fields"])
+        return as_fields(
+            [Field(str(f["name"]), operator.index(f["components"]), f["degree"]) for f in record["fields"]]
+        )
     except (KeyError, TypeError, AttributeError) as error:
         raise PcpinnError(
             f"{folder}/run.json does not name its fields", "the file is damaged; run the solve again"
@@ -133,20 +140,29 @@ def fields_of(record: dict[str, Any], folder: Path) -> tuple[Field, ...]:
 
 def write_mesh(path: Path, mesh: Mesh) -> None:
     """Mesh arrays; boundary names go into the metadata."""
-    tensors = {"nodes": mesh.nodes, "cells": mesh.cells.astype(np.int64)}
-    names = list(mesh.boundary_names)
-    tensors |= {f"boundary.{i}": mesh.boundaries[name].astype(np.int64) for i, name in enumerate(names)}
-    write_tensors(path, tensors, {"boundaries": names, "has_time": mesh.has_time})
+    write_tensors(path, *mesh_tensors(mesh))
 
 
 def read_mesh_arrays(path: Path) -> Mesh:
     """Inverse of `write_mesh`."""
-    tensors, metadata = read_tensors(path)
+    return mesh_from_tensors(*read_tensors(path), path)
+
+
+def mesh_tensors(mesh: Mesh) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """A mesh as arrays and plain data."""
+    tensors = {"nodes": mesh.nodes, "cells": mesh.cells.astype(np.int64)}
+    names = list(mesh.boundary_names)
+    tensors |= {f"boundary.{i}": mesh.boundaries[name].astype(np.int64) for i, name in enumerate(names)}
+    return tensors, {"boundaries": names, "has_time": mesh.has_time}
+
+
+def mesh_from_tensors(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any], path: Path) -> Mesh:
+    """Inverse of `mesh_tensors`, checked; `path` is for messages."""
     try:
         boundaries = {str(name): tensors[f"boundary.{i}"] for i, name in enumerate(metadata["boundaries"])}
         mesh = Mesh(tensors["nodes"], tensors["cells"], boundaries, bool(metadata["has_time"]))
     except (KeyError, TypeError) as error:
-        raise PcpinnError(f"{path} does not hold a mesh", "the file is damaged; run the solve again") from error
+        raise PcpinnError(f"{path} does not hold a mesh", "the file is damaged; make it again") from error
     return check_mesh(mesh)
 
 
@@ -162,12 +178,15 @@ def read_network(path: Path) -> MLP:
     try:
         state = {k: torch.from_numpy(v.copy()) for k, v in tensors.items()}
         architecture = Architecture.from_dict(metadata["architecture"])
-        d = len(state["centre"])
-        network = MLP(
-            architecture, [0.0] * d, [1.0] * d, int(metadata["outputs"]), torch.Generator(), state["theta"].dtype
-        )
+        d, outputs = len(state["centre"]), int(metadata["outputs"])
+        for name, tensor in state.items():
+            if not torch.isfinite(tensor).all() or (name == "half_width" and not (tensor > 0).all()):
+                raise ValueError(f"{name} is not finite")
+        if architecture.parameter_count(d, outputs) != len(state["theta"]):
+            raise ValueError("the weights do not fit the architecture")
+        network = MLP(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator(), state["theta"].dtype)
         network.load_state_dict(state)
-    except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, RuntimeError, AttributeError) as error:
         raise PcpinnError(
             f"{path} does not hold a network: {error}", "the file is damaged; run the solve again"
         ) from error

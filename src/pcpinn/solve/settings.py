@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import difflib
 import math
+import operator
 import types
 import typing
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
+
+import numpy as np
 
 from ..errors import PcpinnError
 
@@ -27,7 +30,12 @@ class Settings:
         curvature: cells per radius of curvature; grading: how fast cells grow (0 slow, 1 fast).
         quadrature: order of the quadrature; None derives it from the degree.
     Preconditioner
-        preconditioner: ilu, lu, jacobi, row-balancing or none; drop_tolerance and fill_factor are for ilu.
+        preconditioner: ilu, lu, amg (multigrid, for symmetric elliptic problems), jacobi, row-balancing or none.
+        drop_tolerance, fill_factor: of ilu; drop_tolerance=auto lowers it until the quality of P, ||I - P^-1 A|| on smooth
+            functions, is below quality_target, within memory_gib.
+        amg_cycles: multigrid cycles per application.
+        refinement: fixed steps x <- x + P^-1 (r - A x) after each application of P^-1.
+        sweep_tolerance: relative error of triangular solves on a GPU.
         dense: hold P^-1 A as a dense matrix (true, false, auto).
         weights: mass (the residual's norm approximates L2 of the domain) or uniform (the paper's plain norm).
     Network
@@ -36,10 +44,18 @@ class Settings:
         features: none, log or gaussian Fourier features; feature_count, feature_low, feature_high (exponents of 2, log),
             feature_std (gaussian).
     Training
-        optimiser: gauss-newton or adam; iterations; tolerance: relative residual at which to stop; time_limit in seconds.
-        form, sample, damping: of gauss-newton; learning_rate, beta1, beta2: of adam.
+        optimiser: auto, gauss-newton, adam, lbfgs or soap; iterations; tolerance: relative residual (an estimate of the
+            training error) at which to stop; time_limit in seconds; patience: stop after so many iterations with hardly any
+            gain (0 never; None: 20 for gauss-newton, never for others).
+        form (auto, gram, exact, matrix-free), sample, damping, accelerate: of gauss-newton.
+        learning_rate, beta1, beta2: of adam and soap.
+        memory_gib: what preconditioner and Gauss-Newton's matrices may take, each.
         precision: float64 or float32.
         seed, device (auto, cpu, cuda), checkpoint_every (seconds).
+        certify: estimate the total error on a finer discretisation at the end.
+    Ordinary PINN (a baseline: the strong form at random points instead of a discretisation)
+        collocation: number of points inside, drawn once; those on the boundary are as dense.
+        boundary_weight: of the mean squared residual of each condition, beside that of the PDE.
     """
 
     discretisation: Literal["fem", "fdm"] = "fem"
@@ -52,9 +68,13 @@ class Settings:
     grading: float | None = None
     quadrature: int | None = None
 
-    preconditioner: Literal["ilu", "lu", "jacobi", "row-balancing", "none"] = "ilu"
-    drop_tolerance: float = 1e-4
+    preconditioner: Literal["ilu", "lu", "amg", "jacobi", "row-balancing", "none"] = "ilu"
+    drop_tolerance: float | Literal["auto"] = 1e-4
     fill_factor: float = 20.0
+    quality_target: float = 0.02
+    amg_cycles: int = 3
+    refinement: int = 0
+    sweep_tolerance: float = 1e-6
     dense: Literal["auto", "true", "false"] = "auto"
     weights: Literal["mass", "uniform"] = "mass"
 
@@ -68,13 +88,16 @@ class Settings:
     feature_high: float = 1.0
     feature_std: float = math.pi
 
-    optimiser: Literal["gauss-newton", "adam"] = "gauss-newton"
+    optimiser: Literal["auto", "gauss-newton", "adam", "lbfgs", "soap"] = "auto"
     iterations: int = 60
     tolerance: float = 0.0
     time_limit: float = math.inf
-    form: Literal["gram", "exact"] = "gram"
+    patience: int | None = None
+    form: Literal["auto", "gram", "exact", "matrix-free"] = "auto"
     sample: int = 0
     damping: float = 1e-2
+    accelerate: bool = True
+    memory_gib: float = 4.0
     learning_rate: float = 1e-3
     beta1: float = 0.9
     beta2: float = 0.99
@@ -82,16 +105,36 @@ class Settings:
     seed: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
     checkpoint_every: float = 10.0
+    certify: bool = True
+
+    collocation: int = 4096
+    boundary_weight: float = 1.0
 
     def __post_init__(self) -> None:
         for key, expected in _TYPES.items():
             object.__setattr__(self, key, _convert(key, getattr(self, key), expected))
         positive = ("iterations", "width", "depth", "degree", "drop_tolerance", "fill_factor", "mesh_size", "time_cells",
-                    "time_limit", "learning_rate", "damping", "curvature", "quadrature")  # fmt: skip
+                    "time_limit", "learning_rate", "damping", "memory_gib", "curvature", "quadrature", "collocation",
+                    "boundary_weight", "quality_target", "amg_cycles", "sweep_tolerance")  # fmt: skip
         for key in positive:
             value = getattr(self, key)
-            if value is not None and not value > 0:
+            if value is not None and value != "auto" and not value > 0:
                 raise PcpinnError(f"{key}={value:g} must be positive", f"leave {key} out to take its default")
+            if value == math.inf and key != "time_limit":
+                raise PcpinnError(f"{key} is infinite", f"leave {key} out to take its default")
+        for key in ("sample", "tolerance", "checkpoint_every", "patience", "refinement"):
+            value = getattr(self, key)
+            if value is not None and (value < 0 or value == math.inf):
+                raise PcpinnError(
+                    f"{key}={value:g} must be finite and not negative", f"leave {key} out to take its default"
+                )
+        for key in ("beta1", "beta2"):
+            if not 0 <= getattr(self, key) < 1:
+                raise PcpinnError(
+                    f"{key}={getattr(self, key):g} is outside [0, 1)", "the usual values are 0.9 and 0.99"
+                )
+        if abs(self.seed) >= 2**63:
+            raise PcpinnError(f"seed={self.seed} is too large", "take one below 2^63")
 
     def updated(self, changes: Mapping[str, Any]) -> Settings:
         """A copy with some keys changed; values may be text, as on the command line.
@@ -125,10 +168,14 @@ _TYPES: dict[str, Any] = typing.get_type_hints(Settings)
 
 def _convert(key: str, value: Any, expected: Any) -> Any:
     """Turn text or a near miss into the expected type, or refuse it."""
-    options = typing.get_args(expected) if isinstance(expected, types.UnionType) else (expected,)
+    is_union = typing.get_origin(expected) in (types.UnionType, typing.Union)
+    options = typing.get_args(expected) if is_union else (expected,)
     if type(None) in options and (value is None or value == "none"):
         return None
     kind = next(o for o in options if o is not type(None))
+    words = [w for o in options if is_union and typing.get_origin(o) is Literal for w in typing.get_args(o)]
+    if isinstance(value, str) and value in words:
+        return value
     try:
         if typing.get_origin(kind) is Literal:
             choice = str(value).lower() if isinstance(value, bool) else str(value)
@@ -137,7 +184,7 @@ def _convert(key: str, value: Any, expected: Any) -> Any:
             return choice
         if typing.get_origin(kind) is tuple:
             parts = value.replace("x", ",").split(",") if isinstance(value, str) else value
-            result = tuple(_whole(v) for v in ([parts] if isinstance(parts, int) else parts))
+            result = tuple(_whole(v) for v in ([parts] if np.isscalar(parts) else parts))
             if not result or min(result) < 1:
                 raise ValueError
             return result
@@ -159,17 +206,23 @@ def _convert(key: str, value: Any, expected: Any) -> Any:
             if typing.get_origin(kind) is Literal
             else _NAMES.get(kind, "whole numbers, such as 40,40")
         )
-        raise PcpinnError(f"{key}={value!r} does not fit", f"give {wanted}") from None
+        raise PcpinnError(f"{key}={value!r} does not fit", f"give {' or '.join([wanted, *words])}") from None
 
 
 _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a name"}
 
 
 def _whole(value: Any) -> int:
-    number = float(value)
-    if number != int(number) or isinstance(value, bool):
+    """An integer, from text too; "1e4" is one."""
+    if isinstance(value, bool):
         raise ValueError
-    return int(number)
+    try:
+        return operator.index(int(value) if isinstance(value, str) else value)
+    except (ValueError, TypeError):
+        number = float(value)
+        if number != int(number):
+            raise ValueError from None
+        return int(number)
 
 
 def setting_names() -> tuple[str, ...]:

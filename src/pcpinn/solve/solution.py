@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -14,8 +14,12 @@ from ..discretize.mesh import Mesh
 from ..errors import PcpinnError
 from ..network.mlp import MLP
 from ..problem.field import Field
+from ..problem.problem import Problem
 from ..train.history import History
 from .reference import Reference, compare
+
+if TYPE_CHECKING:
+    from .certify import ErrorEstimate
 
 
 @dataclass
@@ -29,6 +33,7 @@ class Solution:
         result: errors, times and sizes; what `result.json` holds.
         history: loss by iteration.
         settings: what the solve was asked for.
+        problem: the PDE; None for a solution loaded from disk, where functions are not kept.
     """
 
     network: MLP
@@ -37,6 +42,7 @@ class Solution:
     result: dict[str, Any]
     history: History = field(default_factory=History)
     settings: dict[str, Any] = field(default_factory=dict)
+    problem: Problem | None = None
 
     def __call__(self, x: Any, field: str | None = None) -> Any:
         """Values at points x (n, d): (n,) for one scalar, else (n, components). Torch in, torch out (differentiable).
@@ -47,7 +53,10 @@ class Solution:
         """
         given_torch = isinstance(x, torch.Tensor)
         theta = self.network.theta
-        points: Any = x if given_torch else np.asarray(x, dtype=np.float64)
+        try:
+            points: Any = x if given_torch else np.asarray(x, dtype=np.float64)
+        except (ValueError, TypeError) as error:
+            raise PcpinnError(f"{x!r} are not points", "give one row of coordinates per point") from error
         if points.ndim != 2 or points.shape[1] != self.mesh.dimension:
             raise PcpinnError(
                 f"points have shape {tuple(points.shape)}, expected (n, {self.mesh.dimension})",
@@ -56,7 +65,7 @@ class Solution:
         columns = list(self._columns(field))
         if given_torch:
             values = self.network(points.to(theta))[:, columns]
-            values = values.to(points)
+            values = values.to(points) if points.is_floating_point() else values.to(points.device)
         else:
             with torch.no_grad():
                 values = self.network(torch.as_tensor(points).to(theta))[:, columns].double().cpu().numpy()
@@ -86,10 +95,26 @@ class Solution:
         """Errors against another reference."""
         return compare(np.reshape(self(reference.points), (len(reference.points), -1)), reference, self.names)
 
+    def certify(self, problem: Problem | None = None) -> ErrorEstimate:
+        """Estimate the total relative error without a reference, on a finer discretisation.
+
+        Args:
+            problem: the PDE; needed only for a solution that was loaded from disk.
+        """
+        from .certify import certify
+        from .settings import Settings
+
+        known = problem or self.problem
+        if known is None:
+            raise PcpinnError("a loaded solution does not know its equations", "call solution.certify(problem)")
+        return certify(self.network, known, self.mesh, Settings.from_dict(self.settings))
+
     def plot(self, path: str | Path, reference: Reference | None = None) -> Path:
         """Draw the solution (and its error, given a reference) into a picture; the ending chooses png, pdf or svg."""
-        from .picture import draw
-
+        try:
+            from .picture import draw
+        except ModuleNotFoundError as error:
+            raise PcpinnError(f"pictures need {error.name}", f"pip install {error.name}") from error
         return draw(self, Path(path), reference)
 
     def to_vtu(self, path: str | Path) -> Path:

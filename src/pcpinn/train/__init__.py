@@ -4,12 +4,16 @@ from .adam import Adam
 from .checkpoint import Checkpoints, Snapshot
 from .gauss_newton import GaussNewton
 from .history import History
+from .lbfgs import LBFGS
 from .least_squares import LeastSquares
 from .loop import Stopping, Training, train
 from .loss import Loss
 from .optimiser import Optimiser
+from .soap import SOAP
 
 __all__ = [
+    "LBFGS",
+    "SOAP",
     "Adam",
     "Checkpoints",
     "GaussNewton",

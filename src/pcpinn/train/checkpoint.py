@@ -55,10 +55,13 @@ class Checkpoints:
         state = {
             k.removeprefix("state."): torch.from_numpy(v.copy()) for k, v in tensors.items() if k.startswith("state.")
         }
-        return Snapshot(
-            iteration=int(metadata["iteration"]),
-            seconds=float(metadata["seconds"]),
-            theta=torch.from_numpy(theta.copy()).to(like),
-            state=state,
-            history=History.from_array(tensors["history"]),
-        )
+        try:
+            return Snapshot(
+                iteration=int(metadata["iteration"]),
+                seconds=float(metadata["seconds"]),
+                theta=torch.from_numpy(theta.copy()).to(like),
+                state=state,
+                history=History.from_array(tensors["history"]),
+            )
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise PcpinnError(f"{self.path} is damaged: {error}", "start the solve again") from error

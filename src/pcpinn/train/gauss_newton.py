@@ -1,4 +1,4 @@
-"""Damped Gauss-Newton (Levenberg-Marquardt) for networks of a few thousand weights."""
+"""Damped Gauss-Newton (Levenberg-Marquardt): the natural optimiser of a loss that is nearly the squared error."""
 
 from __future__ import annotations
 
@@ -8,45 +8,57 @@ import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
+from .curvature import Curvature, Dual, MatrixFree, Primal
 from .least_squares import LeastSquares
 from .loss import Loss
-from .optimiser import State
+from .optimiser import Optimiser, State
 
-_LARGEST_DAMPING = 1e12
-_MAX_PARAMETERS = 20_000
+FORMS = ("auto", "gram", "exact", "matrix-free")
+
+_LARGEST_DAMPING = 1e10
+_SMALLEST_DAMPING = 1e-13
+_TRUSTED_BEND = 0.75  # largest ratio of acceleration to velocity at which the path's second-order model is believed
+_SINGLE_ABOVE = 1e-5  # while damping is larger than this, rounding in a float32 Gram matrix is harmless
 
 
 @dataclass(frozen=True)
-class GaussNewton:
-    """Each step solves (H + damping I) delta = gradient and keeps it if the loss falls.
+class GaussNewton(Optimiser):
+    """Each step solves (H + damping I) delta = gradient, bends the path by its second derivative, and keeps it if the loss falls.
 
     The gradient is always exact, through P and its transpose on all nodes. The matrix H is
-      * "gram": the network's own Gram matrix J^T W J on a sample of nodes: no P in it, because P^-1 A ~ I;
-      * "exact": J^T (P^-1 A)^T W (P^-1 A) J, for a P that is far from A.
+      * "gram": the network's own J^T W J on a sample of nodes: no P in it, because P^-1 A ~ I;
+      * "exact": J^T (P^-1 A)^T W (P^-1 A) J on all nodes, for a P that is far from A;
+      * "matrix-free": as "gram", by products only, for networks whose matrix would not fit.
+    "gram" and "exact" take the primal (p, p) or the dual (m, m) matrix, whichever is smaller.
 
     Attributes:
-        form: "gram" or "exact".
-        sample: number of nodes in the Gram matrix, drawn anew in each step; 0 takes all.
+        form: one of the above, or "auto": "gram" if its matrix fits into `memory_gib`, else "matrix-free".
+        sample: number of nodes in the Gram matrix, drawn anew in each step; 0 takes four per weight, at least 4000.
         damping: initial damping, relative to the mean diagonal of H.
+        accelerate: follow the path to second order (geodesic acceleration, Transtrum and Sethna 2012): one more solve with
+            the same matrix, and a quarter of the iterations.
+        memory_gib: what the matrices of a step may take.
     """
 
-    form: str = "gram"
+    form: str = "auto"
     sample: int = 0
     damping: float = 1e-2
+    accelerate: bool = True
+    memory_gib: float = 4.0
     name = "gauss-newton"
 
     def __post_init__(self) -> None:
-        if self.form not in ("gram", "exact"):
-            raise PcpinnError(f"form={self.form!r} is not a choice", "use gram or exact")
+        if self.form not in FORMS:
+            raise PcpinnError(f"form={self.form!r} is not a choice", f"use {', '.join(FORMS)}")
 
     def start(self, problem: Loss, seed: int) -> State:
-        """Initial damping and the random state of the sampling."""
-        problem = _least_squares(problem)
-        if problem.network.parameter_count > _MAX_PARAMETERS:
-            raise PcpinnError(
-                f"Gauss-Newton with {problem.network.parameter_count} weights would need a matrix of that size",
-                f"use optimiser=adam, or a network of at most {_MAX_PARAMETERS} weights",
-            )
+        """Initial damping and the random state of the sampling.
+
+        Raises:
+            PcpinnError: when the form asked for does not fit into memory.
+        """
+        problem = require_least_squares(problem)
+        self.resolve(problem)
         return {
             "damping": torch.tensor(self.damping, dtype=torch.float64),
             "growth": torch.tensor(2.0, dtype=torch.float64),
@@ -55,66 +67,118 @@ class GaussNewton:
 
     def step(self, problem: Loss, state: State) -> float:
         """One accepted step, or none if no damping helps; returns the loss after it."""
-        problem = _least_squares(problem)
+        problem = require_least_squares(problem)
         theta = problem.theta
         loss_tensor = problem.loss()
         (gradient,) = torch.autograd.grad(loss_tensor, theta)
         loss = float(loss_tensor.detach())
-        H = self._matrix(problem, state)
-        unit = float(H.diagonal().mean())
+        curvature = self._curvature(problem, state)
         start = theta.detach().clone()
         while float(state["damping"]) < _LARGEST_DAMPING:
-            damping = float(state["damping"]) * unit
-            delta = _solve(H, damping, gradient)
+            damping = float(state["damping"]) * curvature.scale
+            delta = curvature.solve(gradient, damping)
             trial = float("inf")
             if delta is not None:
+                move = -delta + self._bend(problem, curvature, -delta, damping)
                 with torch.no_grad():
-                    theta.copy_(start - delta)
+                    theta.copy_(start + move)
                     trial = float(problem.loss())
+                    theta.copy_(start)
             if delta is not None and trial < loss:
+                with torch.no_grad():
+                    theta.copy_(start + move)
                 predicted = 0.5 * float(delta @ (gradient + damping * delta))
                 ratio = (loss - trial) / max(predicted, 1e-300)
                 # Nielsen's rule: the better the model foretold the gain, the less damping next time.
                 state["damping"] *= max(1 / 5, 1 - (2 * ratio - 1) ** 3)
-                state["damping"].clamp_(min=1e-14)
+                state["damping"].clamp_(min=_SMALLEST_DAMPING)
                 state["growth"].fill_(2.0)
                 return trial
             state["damping"] *= state["growth"]
             state["growth"] *= 2
-        with torch.no_grad():
-            theta.copy_(start)
         state["damping"].fill_(self.damping)
         state["growth"].fill_(2.0)
         return loss
 
-    def _matrix(self, problem: LeastSquares, state: State) -> Tensor:
-        if self.form == "exact":
-            B = problem.operator.apply(problem.jacobian()) * problem.scale
-            return B.T @ B
-        rows, n = None, problem.size
-        if 0 < self.sample < n:
-            generator = torch.Generator()
-            generator.set_state(state["random"])
-            rows = torch.randperm(n, generator=generator)[: self.sample].to(problem.points.device)
-            state["random"] = generator.get_state()
-        J = problem.jacobian(rows)
-        weights = problem.weights if rows is None else problem.weights[rows] * (n / self.sample)
-        J *= (weights.sqrt() * problem.scale)[:, None]
-        return J.T @ J
+    def _bend(self, problem: LeastSquares, curvature: Curvature, v: Tensor, damping: float) -> Tensor | float:
+        """The acceleration that goes with the velocity v, or nothing where it is too large to be believed."""
+        if not self.accelerate:
+            return 0.0
+        a = curvature.solve(problem.curving(v), damping)
+        if a is None or not float(a.norm()) < _TRUSTED_BEND * float(v.norm()):
+            return 0.0
+        return -0.5 * a
+
+    def resolve(self, problem: LeastSquares) -> tuple[str, int]:
+        """The form and the number of sampled nodes that a problem gets.
+
+        Raises:
+            PcpinnError: when the form asked for does not fit into memory.
+        """
+        p, n = problem.network.parameter_count, problem.size
+        rows = n if self.form == "exact" else min(n, self.sample or max(4 * p, 4000))
+        smaller = min(p, rows)
+        needed = 8 * (rows * p + 3 * smaller**2) / 2**30
+        if self.form == "matrix-free" or (self.form == "auto" and needed > self.memory_gib):
+            return "matrix-free", rows
+        if needed > self.memory_gib:
+            raise PcpinnError(
+                f"Gauss-Newton's {self.form} form needs {needed:.1f} GiB for {p} weights and {rows} nodes",
+                f"use form=matrix-free, a smaller sample or network, or raise memory_gib (now {self.memory_gib:g})",
+            )
+        return ("gram" if self.form == "auto" else self.form), rows
+
+    def _curvature(self, problem: LeastSquares, state: State) -> Curvature:
+        form, m = self.resolve(problem)
+        if form == "exact":
+            J = problem.operator.apply(problem.jacobian()) * problem.scale
+            return Primal(J) if len(J) > J.shape[1] else Dual(J)
+        rows = _sample(problem, m, state)
+        weights = problem.weights if rows is None else problem.weights[rows] * (problem.size / m)
+        factor = weights.sqrt() * problem.scale
+        if form == "matrix-free":
+            return _matrix_free(problem, rows, factor)
+        on_cpu = problem.points.device.type == "cpu"
+        dtype = torch.float32 if on_cpu and float(state["damping"]) > _SINGLE_ABOVE else factor.dtype
+        J = problem.jacobian(rows, dtype).mul_(factor.to(dtype)[:, None])
+        return Primal(J) if len(J) > J.shape[1] else Dual(J)
 
 
-def _least_squares(problem: Loss) -> LeastSquares:
+def require_least_squares(problem: Loss) -> LeastSquares:
+    """Refuse losses that Gauss-Newton cannot differentiate node by node."""
     if not isinstance(problem, LeastSquares):
-        raise PcpinnError("Gauss-Newton needs a loss on nodal values", "use optimiser=adam for this method")
+        raise PcpinnError("Gauss-Newton needs a loss on nodal values", "use optimiser=adam or lbfgs for this method")
     return problem
 
 
-def _solve(H: Tensor, damping: float, gradient: Tensor) -> Tensor | None:
-    """(H + damping I)^-1 gradient, or None where rounding makes the matrix indefinite."""
-    damped = H.clone()
-    damped.diagonal().add_(damping)
-    factor, info = torch.linalg.cholesky_ex(damped)
-    if int(info) != 0:
+def _sample(problem: LeastSquares, m: int, state: State) -> Tensor | None:
+    """m unknowns drawn without repetition, or None for all; advances the random state."""
+    if m >= problem.size:
         return None
-    delta = torch.cholesky_solve(gradient[:, None], factor)[:, 0]
-    return delta if bool(torch.isfinite(delta).all()) else None
+    generator = torch.Generator()
+    generator.set_state(state["random"].cpu())
+    rows = torch.randperm(problem.size, generator=generator)[:m].to(problem.points.device)
+    state["random"] = generator.get_state()
+    return rows
+
+
+def _matrix_free(problem: LeastSquares, rows: Tensor | None, factor: Tensor) -> MatrixFree:
+    theta = problem.theta.detach()
+    point = problem.point_of if rows is None else problem.point_of[rows]
+    component = problem.component_of if rows is None else problem.component_of[rows]
+    x = problem.points[point]
+
+    def values(weights: Tensor) -> Tensor:
+        return problem.network.evaluate(weights, x).gather(1, component[:, None])[:, 0] * factor
+
+    pull = torch.func.vjp(values, theta)[1]
+
+    def product(v: Tensor) -> Tensor:
+        pushed = torch.func.jvp(values, (theta,), (v,))[1]
+        return pull(pushed)[0]
+
+    # Hutchinson's estimate of the trace, with a fixed probe: the unit of damping need not be exact.
+    probe = torch.ones_like(theta)
+    probe[::2] = -1
+    scale = float(probe @ product(probe)) / theta.numel()
+    return MatrixFree(product, scale)

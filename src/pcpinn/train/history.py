@@ -42,10 +42,12 @@ class History:
         Raises:
             ValueError: when the text is not such a table.
         """
-        rows = list(csv.DictReader(io.StringIO(text)))
         try:
-            return cls([(int(r["iteration"]), float(r["seconds"]), float(r["loss"])) for r in rows])
-        except (KeyError, TypeError) as error:
+            reader = csv.DictReader(io.StringIO(text))
+            if tuple(reader.fieldnames or ()) != COLUMNS:
+                raise ValueError(f"the columns are not {', '.join(COLUMNS)}")
+            return cls([(int(r["iteration"]), float(r["seconds"]), float(r["loss"])) for r in reader])
+        except (KeyError, TypeError, csv.Error) as error:
             raise ValueError(f"not a history: {error}") from error
 
     def to_array(self) -> np.ndarray:

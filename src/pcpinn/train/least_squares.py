@@ -43,9 +43,9 @@ class LeastSquares:
         """Number of residuals N."""
         return len(self.point_of)
 
-    def unknowns(self) -> Tensor:
-        """u_theta at the nodes, (N,), differentiable in theta."""
-        values = self.network(self.points)
+    def unknowns(self, theta: Tensor | None = None) -> Tensor:
+        """u at the nodes, (N,), differentiable in theta (the network's own by default)."""
+        values = self.network.evaluate(self.theta if theta is None else theta, self.points)
         return values[:, 0] if self._in_order else values[self.point_of, self.component_of]
 
     def residual(self) -> Tensor:
@@ -57,9 +57,23 @@ class LeastSquares:
         r = self.residual()
         return 0.5 * (r @ r)
 
-    def jacobian(self, rows: Tensor | None = None) -> Tensor:
+    def jacobian(self, rows: Tensor | None = None, dtype: torch.dtype | None = None) -> Tensor:
         """d u / d theta at the given unknowns (all by default): (m, p). The operator is not applied."""
         point, component = self.point_of, self.component_of
         if rows is not None:
             point, component = point[rows], component[rows]
-        return self.network.jacobian(self.points[point], component)
+        return self.network.jacobian(self.points[point], component, dtype)
+
+    def curving(self, v: Tensor) -> Tensor:
+        """J^T r'' for the second derivative r'' of the residual along v (p,): what bends the path away from a straight step."""
+        theta = self.theta.detach()
+
+        def along(weights: Tensor) -> Tensor:
+            return torch.func.jvp(self.unknowns, (weights,), (v,))[1]
+
+        with torch.no_grad():
+            bend = torch.func.jvp(along, (theta,), (v,))[1]
+            pulled = self.operator.apply_transpose(self.operator.apply(bend)) * self.scale**2
+        weights = theta.clone().requires_grad_(True)
+        (gradient,) = torch.autograd.grad(self.unknowns(weights), weights, pulled)
+        return gradient

@@ -12,16 +12,24 @@ from ..progress import Progress
 from .checkpoint import Checkpoints, Snapshot
 from .history import History
 from .loss import Loss
-from .optimiser import Optimiser
+from .optimiser import Optimiser, State
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """When to stop: after `iterations`, when the relative residual is at most `tolerance`, or after `time_limit` seconds."""
+    """When to stop, whichever comes first.
+
+    Attributes:
+        iterations: after so many.
+        tolerance: when the relative residual, which estimates the training error, is at most this.
+        time_limit: after so many seconds.
+        patience: when the residual has fallen by less than one percent over so many iterations; 0 never.
+    """
 
     iterations: int = 100
     tolerance: float = 0.0
     time_limit: float = math.inf
+    patience: int = 0
 
 
 @dataclass(frozen=True)
@@ -39,15 +47,24 @@ def train(
     problem: Loss,
     optimiser: Optimiser,
     stopping: Stopping,
-    seed: int = 0,
+    state: State | None = None,
     progress: Progress | None = None,
     checkpoints: Checkpoints | None = None,
     resume: Snapshot | None = None,
 ) -> Training:
-    """Minimise problem.loss() in place. A resumed training takes the same steps as one that was never interrupted."""
+    """Minimise problem.loss() in place. A resumed training takes the same steps as one that was never interrupted.
+
+    Args:
+        problem, optimiser, stopping: what, how, how long.
+        state: the optimiser's initial state; by default optimiser.start(problem, seed=0).
+        progress: told of every iteration.
+        checkpoints: where to write snapshots.
+        resume: a snapshot to continue from.
+    """
     progress = progress or Progress()
     if resume is None:
-        history, state, first, before = History(), optimiser.start(problem, seed), 0, 0.0
+        history, first, before = History(), 0, 0.0
+        state = optimiser.start(problem, 0) if state is None else state
     else:
         history, state, first, before = resume.history, resume.state, resume.iteration, resume.seconds
         device = problem.theta.device
@@ -58,9 +75,13 @@ def train(
     started = time.perf_counter() - before
     iteration, loss, reason = first, history.rows[-1][2] if history.rows else math.inf, "iterations"
     last_good = problem.theta.detach().clone()
-    for iteration in range(first + 1, stopping.iterations + 1):
+    advance = optimiser.bind(problem, state)
+    done = math.sqrt(2 * loss) <= stopping.tolerance if history.rows else False
+    if done:
+        reason = "tolerance"
+    for iteration in range(first + 1, first + 1 if done else stopping.iterations + 1):
         before_step = problem.theta.detach().clone()
-        loss = optimiser.step(problem, state)
+        loss = advance()
         seconds = time.perf_counter() - started
         if not math.isfinite(loss):
             with torch.no_grad():
@@ -79,6 +100,9 @@ def train(
             break
         if seconds >= stopping.time_limit:
             reason = "time limit"
+            break
+        if 0 < stopping.patience < len(history.rows) and loss > 0.98 * history.rows[-1 - stopping.patience][2]:
+            reason = "stagnation"
             break
     seconds = time.perf_counter() - started
     if checkpoints is not None:

@@ -1,8 +1,9 @@
-"""What an optimiser is: a stateful step on a least-squares problem, whose state is plain tensors."""
+"""What an optimiser is: a stateful step on a loss, whose state is plain tensors."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from torch import Tensor
 
@@ -11,15 +12,23 @@ from .loss import Loss
 State = dict[str, Tensor]
 
 
-class Optimiser(Protocol):
-    """A frozen recipe; everything that changes lives in the state, which checkpoints save as it is."""
+class Optimiser(ABC):
+    """A frozen recipe; everything that changes lives in the state, which checkpoints save as it is.
 
-    @property
-    def name(self) -> str:
-        """How settings and reports refer to it."""
+    Attributes:
+        name: how settings and reports refer to it.
+    """
 
+    name: str
+
+    @abstractmethod
     def start(self, problem: Loss, seed: int) -> State:
         """The state before the first step."""
 
+    @abstractmethod
     def step(self, problem: Loss, state: State) -> float:
         """Improve problem.theta in place, update the state, return the loss that was reached or met on the way."""
+
+    def bind(self, problem: Loss, state: State) -> Callable[[], float]:
+        """The step for one problem and state, prepared for being repeated."""
+        return lambda: self.step(problem, state)

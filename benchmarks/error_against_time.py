@@ -1,0 +1,192 @@
+"""Error against wall time: pcpinn, the ordinary PINN and DeepXDE's PINN, side by side on one machine.
+
+    python benchmarks/error_against_time.py --problems poisson2d-c wave1d-c --device cpu --seconds 60 --out benchmarks/results
+
+All but Gauss-Newton share the network, its first weights, the optimiser (Adam) and the number of points: those of the
+`paper` preset. Gauss-Newton is the `default` preset. Since Fourier features of high frequency are poison for second
+derivatives, the PINNs run without features (tanh) as well. In wave1d-c the `paper` preset takes u_t = 0 at the end as known,
+as the paper does; the PINNs and Gauss-Newton use the data at the start alone. The clock counts everything that a
+method needs (mesh, matrix, preconditioner, points), but neither the evaluation of the error nor, for the PINNs, the matrix
+that they do not use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from recorder import OutOfTime, Recorder
+
+from pcpinn import PcpinnError, Reference, solve
+from pcpinn.baselines import solve_pinn
+from pcpinn.baselines.pinn import strong_loss
+from pcpinn.baselines.points import boundary_points, spacing_of
+from pcpinn.catalog import CATALOG, find_entry
+from pcpinn.discretize.system import LinearSystem
+from pcpinn.network import MLP
+from pcpinn.solve.build import make_device, make_mesh, make_network
+from pcpinn.solve.linear import preconditioned_loss
+from pcpinn.solve.run import run
+from pcpinn.solve.settings import Settings
+from pcpinn.train import Loss
+
+PLAIN = {"features": "none", "activation": "tanh", "initialisation": "glorot-normal"}
+
+
+@dataclass(frozen=True)
+class Method:
+    """A curve of the comparison."""
+
+    label: str
+    preset: str
+    kind: str  # pcpinn, pinn or deepxde
+    changes: dict[str, Any] = field(default_factory=dict)
+
+
+METHODS = {
+    "pcpinn-gn": Method("pcpinn, Gauss-Newton", "default", "pcpinn"),
+    "pcpinn-adam": Method("pcpinn, Adam", "paper", "pcpinn"),
+    "pinn": Method("PINN, Adam", "paper", "pinn"),
+    "pinn-plain": Method("PINN, Adam, no features", "paper", "pinn", PLAIN),
+    "deepxde": Method("DeepXDE PINN, Adam", "paper", "deepxde"),
+    "deepxde-plain": Method("DeepXDE PINN, Adam, no features", "paper", "deepxde", PLAIN),
+}
+
+
+def measure(name: str, method: Method, reference: Reference, seconds: float, device: str, seed: int) -> Recorder:
+    """Train one method on one problem for so long."""
+    entry = find_entry(name)
+    honest = {"closed": 0.0} if method.kind == "pinn" and "closed" in entry.parameters else {}
+    parameters, settings = entry.resolve(method.preset, {**method.changes, **honest, "device": device, "seed": seed})
+    problem = entry.problem(**parameters)
+    recorder = Recorder(reference, seconds, ("assembly",) if method.kind == "pinn" else ())
+    try:
+        if method.kind == "deepxde":
+            from deepxde_pinn import train
+
+            mesh = make_mesh(problem, settings)
+            spacing, random = spacing_of(mesh, len(mesh.nodes)), np.random.default_rng(seed)
+            boundary = {b: len(boundary_points(mesh, b, spacing, random).x) for b in mesh.boundary_names}
+            train(name, make_network(problem, mesh, settings), len(mesh.nodes), boundary, settings, recorder)
+        else:
+            _train_ours(problem, settings, method, recorder)
+    except OutOfTime:
+        pass
+    return recorder
+
+
+def _train_ours(problem: Any, settings: Settings, method: Method, recorder: Recorder) -> None:
+    def make_loss(system: LinearSystem, network: MLP, settings: Settings) -> Loss:
+        recorder.network = network
+        if method.kind == "pcpinn":
+            return preconditioned_loss(system, network, settings)
+        return strong_loss(system, network, settings.updated({"collocation": system.size}))
+
+    if method.preset == "paper":
+        settings = settings.updated({"iterations": 10**9})
+    run(problem, settings, method=method.kind, make_loss=make_loss, out=None, reference=None, progress=recorder,
+        record={}, resume=False)  # fmt: skip
+
+
+def figures(label: str, recorder: Recorder) -> list[str]:
+    """A row of the table."""
+    rows = recorder.rows
+    if not rows:
+        return [label, "0"] + ["-"] * 8
+    early = [e for t, _, e in rows if t <= 10 <= recorder.limit]
+    reached = [next((f"{t:.2f} s" for t, _, e in rows if e <= tolerance), "-") for tolerance in (1e-1, 1e-2, 1e-3)]
+    per_step = (rows[-1][0] - recorder.setup_s) / rows[-1][1] * 1e3
+    return [
+        label, str(rows[-1][1]), f"{per_step:.1f}", f"{recorder.setup_s:.2f} s", f"{early[-1]:.2e}" if early else "-",
+        f"{rows[-1][0]:.1f} s", f"{rows[-1][2]:.2e}", *reached,
+    ]  # fmt: skip
+
+
+HEAD = ["method", "iterations", "ms each", "set-up", "L2RE at 10 s", "end", "L2RE at end", "1e-1", "1e-2", "1e-3"]
+
+
+def table(rows: list[list[str]]) -> str:
+    """Markdown with aligned columns."""
+    widths = [max(len(r[k]) for r in [HEAD, *rows]) for k in range(len(HEAD))]
+    lines = [HEAD, ["-" * w for w in widths], *rows]
+    return "\n".join("| " + " | ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)) + " |" for r in lines)
+
+
+def draw(path: Path, title: str, curves: dict[str, Recorder]) -> None:
+    """Error against time, both logarithmic."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    for label, recorder in curves.items():
+        seconds, _, errors = zip(*recorder.rows, strict=True)
+        style = {"linestyle": "--"} if "no features" in label else {}
+        axes.loglog(seconds, errors, label=label, marker=".", markersize=3, **style)
+    axes.set(title=title, xlabel="wall time in s, set-up included", ylabel="L2 relative error")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def compare(name: str, methods: Sequence[str], seconds: float, device: str, seed: int, out: Path) -> None:
+    """All methods on one problem: table, CSV, picture."""
+    entry = find_entry(name)
+    reference = entry.reference(**entry.parameters)
+    curves: dict[str, Recorder] = {}
+    for key in methods:
+        method = METHODS[key]
+        print(f"{name}: {method.label} ...", file=sys.stderr, flush=True)
+        try:
+            curves[method.label] = measure(name, method, reference, seconds, device, seed)
+        except (PcpinnError, ImportError) as error:
+            print(f"{name}: {method.label} skipped: {type(error).__name__}: {error}", file=sys.stderr)
+    curves = {label: recorder for label, recorder in curves.items() if recorder.rows}
+    if not curves:
+        return
+    where = torch.cuda.get_device_name() if make_device(device).type == "cuda" else f"{torch.get_num_threads()} threads"
+    text = table([figures(label, recorder) for label, recorder in curves.items()])
+    print(f"\n{name} ({where}, seed {seed}); the last columns are times to reach an error\n\n{text}\n")
+    out.mkdir(parents=True, exist_ok=True)
+    (out / f"{name}.md").write_text(f"{name}, {where}, seed {seed}\n\n{text}\n", encoding="utf-8")
+    with (out / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["method", "seconds", "iteration", "l2re"])
+        writer.writerows([label, f"{t:.4f}", i, e] for label, r in curves.items() for t, i, e in r.rows)
+    draw(out / f"{name}.png", f"{name} ({where})", curves)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--problems", nargs="+", default=["poisson2d-c", "wave1d-c"], choices=list(CATALOG))
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
+    parser.add_argument("--seconds", type=float, default=60.0, help="for each method and problem")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
+    given = parser.parse_args(arguments)
+    methods = given.methods
+    if any(METHODS[m].kind == "deepxde" for m in methods):
+        from deepxde_pinn import INSTALL, available
+
+        if not available:
+            print(f"DeepXDE is not installed, its curves are left out; {INSTALL}", file=sys.stderr)
+            methods = [m for m in methods if METHODS[m].kind != "deepxde"]
+    # what torch loads at first use must not count for the first method
+    for solver in (solve, solve_pinn):
+        solver(CATALOG["poisson1d"].problem(1.0), cells=(4,), iterations=2, device=given.device)
+    for name in given.problems:
+        compare(name, methods, given.seconds, given.device, given.seed, given.out)
+
+
+if __name__ == "__main__":
+    main()

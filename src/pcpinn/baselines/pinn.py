@@ -1,0 +1,123 @@
+"""The ordinary PINN: the strong form of the PDE at random points, its conditions as penalties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..discretize.mesh import Mesh
+from ..discretize.pointwise import Pointwise
+from ..discretize.system import LinearSystem
+from ..errors import PcpinnError
+from ..network.mlp import MLP
+from ..problem.problem import Problem
+from ..progress import Progress
+from ..solve.reference import Reference
+from ..solve.run import run
+from ..solve.settings import Settings
+from ..solve.solution import Solution
+from .conditions import condition_terms
+from .points import interior_points, spacing_of
+from .strong_form import Term, strong_residual
+
+
+class StrongLoss:
+    """0.5 (mean squared residual of the PDE + boundary_weight * mean squared residual of each condition).
+
+    The means are summed over components and conditions. Nothing scales the loss: unlike that of `LeastSquares`, it is no
+    relative error, nor an estimate of one.
+    """
+
+    def __init__(self, network: MLP, problem: Problem, points: Tensor, terms: Sequence[Term], boundary_weight: float):
+        self.network, self.points, self.terms, self.boundary_weight = network, points, list(terms), boundary_weight
+        self.pointwise = Pointwise(problem)
+        self._try_out()
+
+    @property
+    def theta(self) -> torch.nn.Parameter:
+        """The unknown weights (p,)."""
+        return self.network.theta
+
+    def residual(self) -> Tensor:
+        """(m,), differentiable in theta: the PDE at the points, point by point, then the conditions."""
+        interior = strong_residual(self.pointwise, self.network, self.points) * len(self.points) ** -0.5
+        return torch.cat([interior.reshape(-1), *(term.residual(self.network) for term in self.terms)])
+
+    def loss(self) -> Tensor:
+        """0.5 ||residual||^2."""
+        r = self.residual()
+        return 0.5 * (r @ r)
+
+    def _try_out(self) -> None:
+        """What fails, fails here: with a message, before anything is written."""
+        try:
+            self.residual()
+        except PcpinnError as error:
+            if self.points.device.type == "cpu":
+                raise
+            raise PcpinnError(
+                error.problem,
+                f"the PINN evaluates the problem on {self.points.device.type}, where tensors among its constants must be, too: "
+                "make them with x.new_tensor(...), or use device=cpu",
+            ) from error
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for the report."""
+        return {
+            "name": "pinn",
+            "collocation": len(self.points),
+            "conditions": sum(term.size for term in self.terms),
+            "boundary_weight": self.boundary_weight,
+        }
+
+
+def strong_loss(system: LinearSystem, network: MLP, settings: Settings) -> StrongLoss:
+    """Draw the points, on the network's device and in its precision; of the system only mesh and problem are used."""
+    if settings.optimiser == "gauss-newton":
+        raise PcpinnError(
+            "the ordinary PINN cannot be trained with Gauss-Newton, which needs a loss on nodal values",
+            "use optimiser=adam or lbfgs, and many more iterations (20000, say)",
+        )
+    problem, mesh, like = system.discretisation.problem, system.discretisation.mesh, network.theta.detach()
+    random = np.random.default_rng(settings.seed)
+    points = torch.as_tensor(interior_points(mesh, settings.collocation, random)).to(like)
+    spacing = spacing_of(mesh, settings.collocation)
+    terms = condition_terms(problem, mesh, spacing, settings.boundary_weight, like, random)
+    return StrongLoss(network, problem, points, terms, settings.boundary_weight)
+
+
+def solve_pinn(
+    problem: Problem,
+    settings: Settings | None = None,
+    *,
+    out: str | Path | None = None,
+    reference: Reference | None = None,
+    progress: Progress | None = None,
+    record: Mapping[str, Any] | None = None,
+    resume: bool = False,
+    mesh: Mesh | None = None,
+    **changes: Any,
+) -> Solution:
+    """Solve a problem with an ordinary PINN; arguments as of `pcpinn.solve`.
+
+    Without settings it trains by Adam for 20000 iterations. The mesh gives the places of the points and, through its discrete
+    solution, the reported training error; no matrix enters the loss. Conditions are penalties, `boundary_weight` times
+    as heavy as the PDE.
+    """
+    return run(
+        problem,
+        (settings or Settings(optimiser="adam", iterations=20_000)).updated(changes),
+        method="pinn",
+        make_loss=strong_loss,
+        out=Path(out) if out else None,
+        reference=reference,
+        progress=progress or Progress(),
+        record=record or {},
+        resume=resume,
+        mesh=mesh,
+    )

@@ -1,0 +1,132 @@
+"""The PDE and its conditions at points, for a network: derivatives by reverse-mode automatic differentiation.
+
+Reverse over reverse mode is the fastest of the ways that torch has to the second derivatives of a small network on a CPU
+(forward over forward costs twice as much, `vmap` of `jacfwd` of `jacrev` half as much again).
+
+The problem's functions are evaluated in float64 whatever the network's precision: their constants may be float64 tensors,
+and their cost is small beside the network's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from ..discretize.pointwise import BoundaryFlux, Pointwise
+from ..network.mlp import MLP
+
+
+def state_at(network: MLP, x: Tensor) -> Tensor:
+    """Value and gradient of each output at points x (n, d) that require gradients: (n, C, 1 + d), differentiable."""
+    u = network(x)
+    gradients = [torch.autograd.grad(column.sum(), x, create_graph=True)[0] for column in u.unbind(1)]
+    return torch.cat([u[:, :, None], torch.stack(gradients, dim=1)], dim=2)
+
+
+def strong_residual(pointwise: Pointwise, network: MLP, x: Tensor) -> Tensor:
+    """source - div flux of the network at points x (n, d): (n, C), differentiable in its weights."""
+    x = x.detach().requires_grad_()
+    out = pointwise.evaluate(x.double(), state_at(network, x).double())
+    residual = out[:, :, 0]
+    if pointwise.problem.flux is None:
+        return residual.to(x.dtype)
+    return residual.to(x.dtype) - torch.stack([_divergence(flux, x) for flux in out[:, :, 1:].unbind(1)], dim=1)
+
+
+def normal_flux(pointwise: Pointwise, network: MLP, x: Tensor, n: Tensor) -> tuple[Tensor, Tensor]:
+    """flux . n of the network (m, C) at points x with normals n (m, d), and the state there; both float64."""
+    x = x.detach().requires_grad_()
+    state = state_at(network, x).double()
+    out = pointwise.evaluate(x.double(), state)
+    return torch.einsum("mcd,md->mc", out[:, :, 1:], n.double()), state
+
+
+def _divergence(flux: Tensor, x: Tensor) -> Tensor:
+    """Total derivatives of flux (n, d), a function of x (n, d) row by row: (n,)."""
+    parts = [torch.autograd.grad(flux[:, j].sum(), x, create_graph=True)[0][:, j] for j in range(x.shape[1])]
+    return torch.stack(parts).sum(0)
+
+
+class Term(Protocol):
+    """Part of the residual of the conditions."""
+
+    @property
+    def size(self) -> int:
+        """Number of residuals."""
+
+    def residual(self, network: MLP) -> Tensor:
+        """(size,), scaled so that the sum of squares is the weighted mean over the points, summed over the conditions."""
+
+
+@dataclass(frozen=True)
+class PrescribedValues:
+    """u_component(x) = target, for all Dirichlet and Cauchy conditions and pins of a problem together."""
+
+    x: Tensor  # (m, d)
+    component: Tensor  # (m,)
+    target: Tensor  # (m,)
+    scale: Tensor  # (m,)
+
+    @property
+    def size(self) -> int:
+        """Number of residuals."""
+        return len(self.x)
+
+    def residual(self, network: MLP) -> Tensor:
+        """Scaled mismatch."""
+        u = network(self.x).gather(1, self.component[:, None])[:, 0]
+        return (u - self.target) * self.scale
+
+
+@dataclass(frozen=True)
+class PrescribedFlux:
+    """flux . n = g on one boundary, for some components."""
+
+    pointwise: Pointwise
+    prescribed: BoundaryFlux
+    x: Tensor
+    normals: Tensor
+    components: list[int]
+    weight: float
+
+    @property
+    def size(self) -> int:
+        """Number of residuals."""
+        return len(self.x) * len(self.components)
+
+    def residual(self, network: MLP) -> Tensor:
+        """Scaled mismatch."""
+        flux, state = normal_flux(self.pointwise, network, self.x, self.normals)
+        g = self.prescribed.evaluate(self.x.double(), self.normals.double(), state)
+        return _scaled((flux - g)[:, self.components], self)
+
+
+@dataclass(frozen=True)
+class EqualSides:
+    """u(x) = u(x + shift), and the flux that leaves at one of the points enters at the other."""
+
+    pointwise: Pointwise
+    x: Tensor
+    normals: Tensor
+    shift: Tensor
+    components: list[int]
+    weight: float
+
+    @property
+    def size(self) -> int:
+        """Number of residuals."""
+        return 2 * len(self.x) * len(self.components)
+
+    def residual(self, network: MLP) -> Tensor:
+        """Scaled mismatches of value and flux."""
+        here, state_here = normal_flux(self.pointwise, network, self.x, self.normals)
+        there, state_there = normal_flux(self.pointwise, network, self.x + self.shift, self.normals)
+        mismatch = torch.stack([state_here[:, :, 0] - state_there[:, :, 0], here - there])
+        return _scaled(mismatch[:, :, self.components], self)
+
+
+def _scaled(mismatch: Tensor, term: PrescribedFlux | EqualSides) -> Tensor:
+    return mismatch.to(term.x.dtype).reshape(-1) * (term.weight / len(term.x)) ** 0.5

@@ -1,0 +1,68 @@
+"""Problems packed for a machine without a mesher: mesh, settings and reference in one file of numbers and text."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import PcpinnError
+from ..files import read_tensors, write_tensors
+from ..solve.build import make_mesh
+from ..solve.reference import Reference
+from ..solve.run_folder import mesh_from_tensors, mesh_tensors
+from ..solve.settings import Settings
+from .task import Task, find_task, same_file
+
+SUFFIX = ".pcpinn"
+_FORMAT = 1
+
+
+def write_prepared(task: Task, path: Path) -> None:
+    """Mesh the task's domain and pack everything that its solve needs but the equations."""
+    mesh = task.mesh or make_mesh(task.problem, task.settings)
+    tensors, names = mesh_tensors(mesh)
+    metadata: dict[str, Any] = {
+        "prepared": _FORMAT,
+        "record": task.record,
+        "settings": task.settings.to_dict(),
+        "mesh": names,
+        "reference": None,
+    }
+    if task.reference is not None:
+        facts = asdict(task.reference)
+        tensors |= {"reference.points": facts.pop("points"), "reference.values": facts.pop("values")}
+        metadata["reference"] = facts
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_tensors(path, tensors, metadata)
+
+
+def read_prepared(path: Path, changes: dict[str, Any], problem_file: Path | None = None) -> Task:
+    """The task in a prepared file; settings may still change, as long as the mesh stays as it is.
+
+    The equations come from the catalog, or from the user's own file named beside it: the prepared file holds no code.
+    """
+    tensors, metadata = read_tensors(path)
+    try:
+        if metadata["prepared"] != _FORMAT:
+            raise PcpinnError(f"{path} has format {metadata['prepared']!r}", f"this version reads format {_FORMAT}")
+        record, source = metadata["record"], metadata["record"]["source"]
+        settings = Settings.from_dict(metadata["settings"]).updated(changes)
+        mesh = mesh_from_tensors(tensors, metadata["mesh"], path)
+        if source["kind"] == "catalog":
+            task = find_task(source["name"], record["preset"], record.get("problem_parameters") or {}, reference=False)
+        else:
+            task = same_file(problem_file, source, record["preset"], path)
+        reference = None
+        if metadata["reference"] is not None:
+            facts = {**metadata["reference"], "components": tuple(metadata["reference"]["components"])}
+            reference = Reference(
+                points=np.asarray(tensors["reference.points"]), values=np.asarray(tensors["reference.values"]), **facts
+            )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise PcpinnError(
+            f"{path} is not a prepared problem: {error}", "make it with: pcpinn prepare NAME --out FILE.pcpinn"
+        ) from error
+    return replace(task, settings=settings, reference=reference, record=record, mesh=mesh)

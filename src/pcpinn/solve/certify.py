@@ -1,0 +1,148 @@
+"""The error of an answer without a reference: its preconditioned residual on a finer discretisation.
+
+The network u is put into a discretisation A_f u_f = b_f that is finer than the one it was trained on. Its residual there,
+r = A_f u - b_f, vanishes for neither a badly trained network nor a too coarse training mesh. With P_f ~ A_f,
+||P_f^-1 r|| is nearly ||A_f^-1 r|| = ||u - u_f||: the total error, up to the (smaller) one of the finer discretisation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+import torch
+
+from ..discretize.finite_elements import FiniteElements
+from ..discretize.mesh import Mesh
+from ..discretize.refine import refined
+from ..discretize.system import LinearSystem, linear_system
+from ..errors import PcpinnError
+from ..network.mlp import MLP
+from ..precondition import ILU
+from ..problem.problem import Problem
+from .build import make_mesh
+from .settings import Settings
+
+_HIGHEST_DEGREE = {1: 4, 2: 4, 3: 2}
+_BOUNDED_UNKNOWNS = {1: 10**6, 2: 200_000, 3: 30_000}  # the bound needs a complete factorisation
+_CORRECTIONS = 40
+
+
+@dataclass(frozen=True)
+class ErrorEstimate:
+    """What is known of an error without a reference.
+
+    Attributes:
+        estimate: relative L2 error of the network, from the preconditioned residual on the finer discretisation.
+        bound: the paper's error control there, ||A_f^-1 P_f|| ||P_f^-1 r|| / ||u||: no smaller than the estimate; None where
+            too expensive.
+        condition: ||A_f^-1 P_f||, the factor in it.
+        how: the finer discretisation in words.
+        unknowns: its size.
+    """
+
+    estimate: float
+    bound: float | None
+    condition: float | None
+    how: str
+    unknowns: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+def certify(network: MLP, problem: Problem, mesh: Mesh, settings: Settings) -> ErrorEstimate:
+    """Estimate the total relative L2 error of a network for a linear problem.
+
+    Args:
+        network: the answer.
+        problem: the PDE.
+        mesh: where the network was trained.
+        settings: of the solve; its degree tells which discretisation is finer.
+
+    Raises:
+        PcpinnError: when no finer discretisation can be made or factorised.
+    """
+    system, how = _finer(problem, mesh, settings)
+    u = _values(network, system)
+    r = system.A @ u - system.b
+    preconditioner = ILU(drop_tolerance=1e-4, fill_factor=30.0)
+    state = preconditioner.build(system.A)
+    error = _corrected(system, r, lambda v: preconditioner.apply(state, v))
+    scale = system.norm(u) or 1.0
+    estimate = system.norm(error) / scale
+    bound = condition = None
+    if system.size <= _BOUNDED_UNKNOWNS[mesh.dimension]:
+        P_residual = preconditioner.apply(state, r)
+        condition = _inverse_norm(system, state.lu)
+        bound = condition * system.norm(P_residual) / scale
+    return ErrorEstimate(estimate, bound, condition, how, system.size)
+
+
+def _finer(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[LinearSystem, str]:
+    """One degree more where elements have it, else cells of half the size; curved boundaries are followed in any case."""
+    d = mesh.dimension
+    highest = max([settings.degree, *(f.degree or 0 for f in problem.unknowns)])
+    if settings.discretisation == "fem" and not isinstance(problem.domain, Mesh) and not settings.curved:
+        mesh = make_mesh(problem, replace(settings, curved=True))
+    if settings.discretisation == "fdm":
+        finer = replace(settings, degree=2)
+        how = "finite elements of degree 2 on the same grid"
+    elif highest < _HIGHEST_DEGREE[d]:
+        finer = replace(settings, degree=settings.degree + 1)
+        how = f"degree {settings.degree + 1} on the same mesh"
+    else:
+        finer = settings
+        mesh = refined(mesh)
+        how = f"degree {settings.degree} on cells of half the size"
+    raised = tuple(
+        replace(f, degree=min(f.degree + 1, _HIGHEST_DEGREE[d])) if f.degree and finer.degree > settings.degree else f
+        for f in problem.unknowns
+    )
+    return linear_system(FiniteElements(replace(problem, fields=raised), mesh, finer.degree)), how
+
+
+def _values(network: MLP, system: LinearSystem) -> np.ndarray:
+    with torch.no_grad():
+        at_points = network(torch.as_tensor(system.points).to(network.theta)).double().cpu().numpy()
+    return at_points[system.point_of, system.component_of]
+
+
+def _corrected(system: LinearSystem, r: np.ndarray, apply: Any) -> np.ndarray:
+    """P^-1 r, brought nearer to A^-1 r by a few preconditioned Krylov steps where P is not good enough by itself."""
+    n = system.size
+    P = spla.LinearOperator((n, n), matvec=apply)
+    first = apply(r)
+    e, _ = spla.gmres(system.A, r, x0=first, M=P, rtol=1e-3, atol=0.0, restart=_CORRECTIONS, maxiter=1)
+    if not np.isfinite(e).all():
+        raise PcpinnError(
+            "the error estimate did not converge", "the problem is too ill-conditioned for it on this mesh"
+        )
+    return e
+
+
+def _inverse_norm(system: LinearSystem, ilu: spla.SuperLU, steps: int = 12) -> float:
+    """||A^-1 P|| in the discrete L2 norm, by power iteration with a complete factorisation."""
+    lu = spla.splu(system.A.tocsc())
+    w = np.sqrt(system.weights)
+    P = _matrix_of(ilu)
+    v = np.random.default_rng(0).standard_normal(system.size)
+    value = 0.0
+    for _ in range(steps):
+        v /= np.linalg.norm(v)
+        forward = w * lu.solve(P @ (v / w))
+        v = (P.T @ lu.solve(w * forward, "T")) / w
+        value = float(np.linalg.norm(forward))
+    return value
+
+
+def _matrix_of(ilu: spla.SuperLU) -> sp.csr_matrix:
+    """P = Pr^T L U Pc^T from SuperLU's factors."""
+    n = ilu.shape[0]
+    rows = sp.csr_matrix((np.ones(n), (ilu.perm_r, np.arange(n))), shape=(n, n))
+    columns = sp.csr_matrix((np.ones(n), (np.arange(n), ilu.perm_c)), shape=(n, n))
+    return (rows.T @ (ilu.L @ ilu.U) @ columns.T).tocsr()

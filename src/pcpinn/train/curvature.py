@@ -1,0 +1,110 @@
+"""Solves with the damped Gauss-Newton matrix (J^T J + damping I), in the form that is cheapest for its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import torch
+from scipy.linalg import blas
+from torch import Tensor
+
+
+class Curvature(Protocol):
+    """J^T J of some weighted rows J (m, p)."""
+
+    @property
+    def scale(self) -> float:
+        """Mean diagonal entry: the unit in which damping is measured."""
+
+    def solve(self, gradient: Tensor, damping: float) -> Tensor | None:
+        """(J^T J + damping I)^-1 gradient, or None where rounding makes the matrix indefinite."""
+
+
+class Primal:
+    """The matrix J^T J itself, (p, p): for more rows than weights."""
+
+    def __init__(self, J: Tensor) -> None:
+        H = gram(J).to(torch.float64)
+        self.scale = float(H.diagonal().mean())
+        self._damped = _Damped(H)
+
+    def solve(self, gradient: Tensor, damping: float) -> Tensor | None:
+        """By Cholesky."""
+        return self._damped.solve(gradient, damping)
+
+
+class Dual:
+    """The matrix J J^T, (m, m): for fewer rows than weights."""
+
+    def __init__(self, J: Tensor) -> None:
+        self._J = J
+        K = gram(J.T).to(torch.float64)
+        self.scale = float(K.diagonal().sum()) / J.shape[1]
+        self._damped = _Damped(K)
+
+    def solve(self, gradient: Tensor, damping: float) -> Tensor | None:
+        """(J^T J + d)^-1 g = (g - J^T (J J^T + d)^-1 J g) / d."""
+        inner = self._damped.solve((self._J @ gradient.to(self._J.dtype)).to(gradient.dtype), damping)
+        if inner is None:
+            return None
+        return (gradient - (self._J.T @ inner.to(self._J.dtype)).to(gradient.dtype)) / damping
+
+
+class MatrixFree:
+    """Products with J and J^T only: for networks whose (p, p) matrix would not fit."""
+
+    def __init__(
+        self, product: Callable[[Tensor], Tensor], scale: float, steps: int = 50, tolerance: float = 1e-2
+    ) -> None:
+        self._product, self.scale, self._steps, self._tolerance = product, scale, steps, tolerance
+
+    def solve(self, gradient: Tensor, damping: float) -> Tensor | None:
+        """By conjugate gradients, to a loose relative tolerance: the step is a guess anyway."""
+        x = torch.zeros_like(gradient)
+        r, p = gradient.clone(), gradient.clone()
+        rr = r @ r
+        target = self._tolerance**2 * rr
+        for _ in range(self._steps):
+            Ap = self._product(p) + damping * p
+            alpha = rr / (p @ Ap)
+            x += alpha * p
+            r -= alpha * Ap
+            new = r @ r
+            if not torch.isfinite(new):
+                return None
+            if new <= target:
+                break
+            p = r + (new / rr) * p
+            rr = new
+        return x
+
+
+def gram(J: Tensor) -> Tensor:
+    """J^T J, (p, p); on a CPU by a symmetric rank-k update, which does half the work of a product."""
+    if J.device.type != "cpu":
+        return J.T @ J
+    syrk = blas.ssyrk if J.dtype == torch.float32 else blas.dsyrk
+    columns = J.T.numpy() if J.is_contiguous() else J.T.contiguous().numpy()  # (p, m), Fortran order if J is contiguous
+    upper = torch.from_numpy(syrk(1.0, columns))  # only one triangle is filled
+    return upper + upper.T - torch.diag(upper.diagonal())
+
+
+class _Damped:
+    """Cholesky factors of H + damping I; the last one is kept, since a step solves with it twice."""
+
+    def __init__(self, H: Tensor) -> None:
+        self._H = H
+        self._last: tuple[float, Tensor | None] = (float("nan"), None)
+
+    def solve(self, right: Tensor, damping: float) -> Tensor | None:
+        """(H + damping I)^-1 right, or None where the matrix is not positive definite."""
+        if self._last[0] != damping:
+            damped = self._H.clone()
+            damped.diagonal().add_(damping)
+            factor, info = torch.linalg.cholesky_ex(damped)
+            self._last = (damping, factor if int(info) == 0 else None)
+        if self._last[1] is None:
+            return None
+        x = torch.cholesky_solve(right.to(self._H.dtype)[:, None], self._last[1])[:, 0].to(right.dtype)
+        return x if bool(torch.isfinite(x).all()) else None

@@ -1,0 +1,74 @@
+"""L-BFGS by torch, its state kept as plain tensors so that checkpoints can hold it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from .loss import Loss
+from .optimiser import Optimiser, State
+
+_LISTS = ("old_dirs", "old_stps", "ro")
+
+
+@dataclass(frozen=True)
+class LBFGS(Optimiser):
+    """Quasi-Newton steps with a strong Wolfe line search."""
+
+    memory: int = 50
+    name = "lbfgs"
+
+    def start(self, problem: Loss, seed: int) -> State:
+        """No memory yet."""
+        return {}
+
+    def step(self, problem: Loss, state: State) -> float:
+        """One iteration (several evaluations in its line search); returns the loss before it."""
+        theta = problem.theta
+        optimiser = torch.optim.LBFGS(
+            [theta], lr=1.0, max_iter=1, history_size=self.memory, line_search_fn="strong_wolfe"
+        )
+        if state:
+            optimiser.state[theta] = _unpack(state)
+
+        def closure() -> torch.Tensor:
+            optimiser.zero_grad()
+            value = problem.loss()
+            value.backward()
+            return value
+
+        before = float(optimiser.step(closure))
+        theta.grad = None
+        state.clear()
+        state.update(_pack(optimiser.state[theta]))
+        return before
+
+
+def _pack(inner: dict[str, Any]) -> State:
+    """Lists of tensors are stacked; numbers become tensors."""
+    packed: State = {}
+    for key, value in inner.items():
+        if key in _LISTS:
+            if value:
+                packed[key] = torch.stack([torch.as_tensor(v) for v in value])
+        elif isinstance(value, torch.Tensor):
+            packed[key] = value.clone()
+        elif isinstance(value, int | float):
+            packed[key] = torch.tensor(value, dtype=torch.int64 if isinstance(value, int) else torch.float64)
+    return packed
+
+
+def _unpack(state: State) -> dict[str, Any]:
+    inner: dict[str, Any] = {key: [] for key in _LISTS}
+    for key, value in state.items():
+        if key in _LISTS:
+            inner[key] = list(value.unbind(0))
+        elif value.ndim == 0 and key in ("func_evals", "n_iter"):
+            inner[key] = int(value)
+        elif value.ndim == 0 and key in ("t", "prev_loss"):
+            inner[key] = float(value)
+        else:
+            inner[key] = value
+    return inner

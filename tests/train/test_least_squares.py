@@ -1,0 +1,92 @@
+"""The loss: its value by hand, its gradient and Jacobian by finite differences, for one field and for several."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from cases import poisson, task, two_fields
+
+from pcpinn.precondition import ILU, LU, Identity, Jacobi
+
+SYSTEMS = {"one": lambda: poisson(2, 3, 2), "two": two_fields, "line": lambda: poisson(1, 6, 3)}
+
+
+def perturbed(problem, k, step):
+    with torch.no_grad():
+        problem.theta[k] += step
+        value = problem.unknowns().clone(), float(problem.loss())
+        problem.theta[k] -= step
+    return value
+
+
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("p", [ILU(1e-2, 5.0), LU(), Jacobi(), Identity()], ids=lambda p: p.name)
+@pytest.mark.parametrize("kind", SYSTEMS)
+def test_gradient_of_the_loss(kind, p, dense):
+    problem = task(SYSTEMS[kind](), p, dense=dense)
+    (gradient,) = torch.autograd.grad(problem.loss(), problem.theta)
+    step = 1e-6
+    for k in range(0, len(gradient), 7):
+        numeric = (perturbed(problem, k, step)[1] - perturbed(problem, k, -step)[1]) / (2 * step)
+        assert float(gradient[k]) == pytest.approx(numeric, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("kind", SYSTEMS)
+def test_loss_by_hand(kind):
+    """Half the squared weighted norm of P^-1 (A u - b), relative to that of P^-1 b, with u read off the network."""
+    system, p = SYSTEMS[kind](), ILU(1e-2, 5.0)
+    problem = task(system, p)
+    at_nodes = problem.network(torch.from_numpy(system.discretisation.unknown_nodes)).detach().numpy()
+    u = at_nodes[np.arange(system.size), system.component_of]
+    np.testing.assert_allclose(problem.unknowns().detach(), u, rtol=1e-13)
+    state = p.build(system.A)
+    norm = lambda r: np.sqrt(system.weights @ p.apply(state, r) ** 2)  # noqa: E731
+    assert float(problem.loss().detach()) == pytest.approx(
+        0.5 * (norm(system.A @ u - system.b) / norm(system.b)) ** 2, rel=1e-10
+    )
+    assert problem.size == system.size
+
+
+@pytest.mark.parametrize("kind", SYSTEMS)
+def test_jacobian(kind):
+    problem = task(SYSTEMS[kind]())
+    J = problem.jacobian()
+    assert J.shape == (problem.size, problem.network.parameter_count)
+    step = 1e-6
+    for k in range(0, J.shape[1], 5):
+        numeric = (perturbed(problem, k, step)[0] - perturbed(problem, k, -step)[0]) / (2 * step)
+        torch.testing.assert_close(J[:, k], numeric, rtol=1e-6, atol=1e-8)
+    rows = torch.tensor([3, 0, 5])
+    torch.testing.assert_close(problem.jacobian(rows), J[rows])
+
+
+@pytest.mark.parametrize("kind", SYSTEMS)
+def test_second_derivative_along_a_direction(kind):
+    """J^T r'' with r'' by finite differences of the residual and J^T by autograd."""
+    problem = task(SYSTEMS[kind]())
+    theta = problem.theta.detach().clone()
+    v = torch.randn(len(theta), dtype=torch.float64, generator=torch.Generator().manual_seed(0)) / len(theta)
+
+    def residual(t):
+        return problem.operator(problem.unknowns(t)) * problem.scale
+
+    step = 1e-3
+    second = ((residual(theta + step * v) - 2 * residual(theta) + residual(theta - step * v)) / step**2).detach()
+    (expected,) = torch.autograd.grad(problem.residual(), problem.theta, second)
+    torch.testing.assert_close(problem.curving(v), expected, rtol=1e-4, atol=1e-5 * float(expected.abs().max()))
+    assert torch.equal(problem.theta.detach(), theta)
+
+
+def test_with_lu_the_residual_is_the_training_error():
+    system = poisson(2, 3, 2)
+    problem = task(system, LU())
+    u = problem.unknowns().detach().numpy()
+    expected = system.norm(u - system.solution) / system.norm(system.solution)
+    assert float((2 * problem.loss().detach()) ** 0.5) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_right_hand_side_of_zero_has_no_scale():
+    system = dataclasses.replace(poisson(1, 6), b=np.zeros(7))
+    assert task(system).scale == 1.0
+    assert torch.isfinite(task(system).loss())
