@@ -50,8 +50,18 @@ ENTRY = Entry(
     reference=reference,
     parameters={"closed": 0.0},
     presets={
-        "quick": {"cells": (10,), "time_cells": 40, "degree": 3, "drop_tolerance": 1e-6, "iterations": 40},
-        "default": {"cells": (12,), "time_cells": 60, "degree": 4, "drop_tolerance": 1e-6, "iterations": 80},
+        "quick": {"cells": (10,), "time_cells": 40, "degree": 3, "drop_tolerance": 1e-6, "iterations": 25},
+        "default": {
+            "cells": (16,),
+            "time_cells": 80,
+            "degree": 4,
+            "drop_tolerance": 1e-5,
+            "fill_factor": 30.0,
+            "width": 32,
+            "iterations": 600,
+            "tolerance": 4e-6,
+            "time_limit": 90.0,
+        },
         "paper": PAPER | {"cells": (100,), "time_cells": 100, "closed": 1.0},
     },
     remark="The paper's weak form takes u_t = 0 at the final time for granted, which holds here by luck and is not a known of "

@@ -22,9 +22,17 @@ def _tanh_derivative(z: Tensor) -> Tensor:
     return 1 - torch.tanh(z) ** 2
 
 
+def _silu(z: Tensor) -> Tensor:
+    return z * torch.sigmoid(z)
+
+
 def _silu_derivative(z: Tensor) -> Tensor:
     s = torch.sigmoid(z)
     return s * (1 + z * (1 - s))
+
+
+def _gelu(z: Tensor) -> Tensor:
+    return 0.5 * z * (1 + torch.erf(z / math.sqrt(2)))
 
 
 def _gelu_derivative(z: Tensor) -> Tensor:
@@ -33,7 +41,8 @@ def _gelu_derivative(z: Tensor) -> Tensor:
 
 ACTIVATIONS = {
     "tanh": Activation(torch.tanh, _tanh_derivative),
-    "silu": Activation(torch.nn.functional.silu, _silu_derivative),
-    "gelu": Activation(torch.nn.functional.gelu, _gelu_derivative),
+    # Written out: torch's own silu and gelu have no second derivative in forward mode, which Gauss-Newton's acceleration takes.
+    "silu": Activation(_silu, _silu_derivative),
+    "gelu": Activation(_gelu, _gelu_derivative),
     "sin": Activation(torch.sin, torch.cos),
 }

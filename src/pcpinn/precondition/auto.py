@@ -149,7 +149,7 @@ def tighten(
             reason = f"L and U hold {gib:.2g} GiB of memory_gib={memory_budget_gib:g}; a smaller drop tolerance would not fit"
         elif drop <= _SMALLEST_DROP:
             reason = f"the drop tolerance is {drop:.0e} and the rest is rounding"
-        drop, limit = _lower(drop), min(most, max(limit, _FILL_GROWTH * state.fill))
+        drop, limit = _lower(drop), min(most, max(limit, round(_FILL_GROWTH * state.fill, 1)))
     assert best is not None
     return _refine(A, best, trail, reason, target, (nodes, weights, components))
 

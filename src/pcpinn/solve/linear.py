@@ -74,5 +74,7 @@ def preconditioned_loss(system: LinearSystem, network: MLP, settings: Settings) 
         dense={"true": True, "false": False}.get(settings.dense, "auto"),
         dtype=getattr(torch, settings.precision),
         device=network.theta.device,
+        nodes=system.discretisation.unknown_nodes,
+        components=system.discretisation.unknown_components,
     )
     return LeastSquares(network, system, operator)
