@@ -31,11 +31,11 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 
+# typer 0.20 and later need pydantic, which is compiled; the older one on click is pure Python.
 bundle: $(STAMP)
 	rm -rf build/bundle && mkdir -p build
-	$(BIN)/pip freeze --exclude-editable > build/versions.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-compile --target build/bundle -c build/versions.txt \
-		scikit-fem meshio typer rich markdown-it-py mdurl pygments shellingham annotated-doc typing-extensions
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-compile --target build/bundle \
+		scikit-fem meshio "typer<0.16" "click<8.2" rich markdown-it-py mdurl pygments shellingham typing-extensions
 	cp -r src/pcpinn build/bundle/
 	find build/bundle -name __pycache__ -prune -exec rm -rf {} +
 	@echo "copy build/bundle to the node; there: PYTHONPATH=bundle python3 -m pcpinn solve FILE.pcpinn"

@@ -181,8 +181,8 @@ def test_folders_that_are_no_runs(capfd, tmp_path, command):
     ],
 )
 def test_bad_points(capfd, tmp_path, text, word):
+    tiny = ["--set", "iterations=1", "--set", "width=4", "--set", "cells=3", "--set", "time_cells=12"]
     with pytest.raises(SystemExit):
-        tiny = ["--set", "iterations=1", "--set", "width=4", "--set", "cells=3", "--set", "time_cells=12"]
         main(["solve", "wave1d-c", "--preset", "quick", "--out", str(tmp_path / "run"), *tiny])
     capfd.readouterr()
     (tmp_path / "p.csv").write_text(text)

@@ -129,9 +129,12 @@ def test_a_reference_of_zero_is_recorded(tmp_path):
     assert load(tmp_path / "run").errors == solution.errors
 
 
-def test_large_systems_are_not_solved_directly(monkeypatch):
-    monkeypatch.setattr(run_module, "_MEASURED_UNKNOWNS", {1: 10})
+def test_large_systems_are_solved_by_iteration(monkeypatch):
+    direct = quick().errors["training"]
+    monkeypatch.setattr(run_module, "_DIRECT_UNKNOWNS", {1: 10})
     monkeypatch.setattr("pcpinn.discretize.system.solve_sparse", None)
+    assert quick().errors["training"] == pytest.approx(direct, rel=1e-4)
+    monkeypatch.setattr(run_module, "solve_krylov", lambda *args, **more: None)  # an iteration that does not converge
     assert quick().errors["training"] is None
 
 

@@ -14,10 +14,11 @@ from ..solve.build import make_mesh
 from ..solve.reference import Reference
 from ..solve.run_folder import mesh_from_tensors, mesh_tensors
 from ..solve.settings import Settings
-from .task import Task, find_task, same_file
+from .task import Task, catalog_task, same_file
 
 SUFFIX = ".pcpinn"
 _FORMAT = 1
+_OF_THE_MESH = ("mesh_size", "cells", "time_cells", "curved", "curvature", "grading")
 
 
 def write_prepared(task: Task, path: Path) -> None:
@@ -44,6 +45,11 @@ def read_prepared(path: Path, changes: dict[str, Any], problem_file: Path | None
 
     The equations come from the catalog, or from the user's own file named beside it: the prepared file holds no code.
     """
+    for key in _OF_THE_MESH:
+        if key in changes:
+            raise PcpinnError(
+                f"{path} holds its mesh, so {key} cannot change", "prepare another file with that setting"
+            )
     tensors, metadata = read_tensors(path)
     try:
         if metadata["prepared"] != _FORMAT:
@@ -52,7 +58,9 @@ def read_prepared(path: Path, changes: dict[str, Any], problem_file: Path | None
         settings = Settings.from_dict(metadata["settings"]).updated(changes)
         mesh = mesh_from_tensors(tensors, metadata["mesh"], path)
         if source["kind"] == "catalog":
-            task = find_task(source["name"], record["preset"], record.get("problem_parameters") or {}, reference=False)
+            task = catalog_task(
+                source["name"], record["preset"], record.get("problem_parameters") or {}, reference=False
+            )
         else:
             task = same_file(problem_file, source, record["preset"], path)
         reference = None
@@ -65,4 +73,4 @@ def read_prepared(path: Path, changes: dict[str, Any], problem_file: Path | None
         raise PcpinnError(
             f"{path} is not a prepared problem: {error}", "make it with: pcpinn prepare NAME --out FILE.pcpinn"
         ) from error
-    return replace(task, settings=settings, reference=reference, record=record, mesh=mesh)
+    return replace(task, settings=settings, reference=reference, mesh=mesh)

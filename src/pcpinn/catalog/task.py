@@ -56,10 +56,18 @@ class Task:
         )
 
 
-def find_task(name: str, preset: str, changes: Mapping[str, Any], reference: bool = True) -> Task:
-    """A catalog problem by name, with or without its reference, or the problem that a .py file defines."""
+def find_task(name: str, preset: str, changes: Mapping[str, Any]) -> Task:
+    """A catalog problem by name, or the problem that a .py file defines."""
     if name.endswith(".py"):
         return task_from_file(Path(name), preset, changes)
+    return catalog_task(name, preset, changes)
+
+
+def catalog_task(name: str, preset: str, changes: Mapping[str, Any], reference: bool = True) -> Task:
+    """A catalog problem by name, with or without its reference.
+
+    Names that come out of files go through here: unlike `find_task` it never imports anything.
+    """
     entry = find_entry(name)
     parameters, settings = entry.resolve(preset, changes)
     record = {
@@ -68,7 +76,11 @@ def find_task(name: str, preset: str, changes: Mapping[str, Any], reference: boo
         "problem_parameters": parameters,
         "source": {"kind": "catalog", "name": entry.name},
     }
-    return Task(entry.problem(**parameters), settings, entry.reference(**parameters) if reference else None, record)
+    try:
+        return Task(entry.problem(**parameters), settings, entry.reference(**parameters) if reference else None, record)
+    except ZeroDivisionError as error:
+        given = ", ".join(f"{k}={v:g}" for k, v in parameters.items())
+        raise PcpinnError(f"{entry.name} makes no sense with {given}", "these parameters must not be zero") from error
 
 
 def task_from_file(path: Path, preset: str, changes: Mapping[str, Any]) -> Task:
@@ -123,7 +135,7 @@ def task_of_run(folder: Path, problem_file: Path | None = None, changes: Mapping
     except (KeyError, TypeError, AttributeError) as error:
         raise PcpinnError(f"{folder}/run.json does not say how to continue", "start the solve again") from error
     if kind == "catalog":
-        task = find_task(name, preset, parameters)
+        task = catalog_task(name, preset, parameters)
     else:
         task = same_file(problem_file, source, preset, folder)
     return replace(task, settings=settings)

@@ -16,7 +16,7 @@ from rich.table import Table
 from ..baselines import find_method
 from ..catalog import CATALOG, PRESETS, find_entry
 from ..catalog.prepared import SUFFIX, read_prepared, write_prepared
-from ..catalog.task import find_task, task_from_file, task_of_run
+from ..catalog.task import catalog_task, find_task, task_from_file, task_of_run
 from ..errors import PcpinnError, PcpinnWarning
 from ..solve.reference import Reference
 from ..solve.report import write_report
@@ -243,7 +243,7 @@ def _reference_of(folder: Path, problem: Path | None) -> Reference | None:
     record = read_run(folder)
     source = record.get("source") or {}
     if source.get("kind") == "catalog":
-        return find_task(
+        return catalog_task(
             str(source.get("name")), str(record.get("preset")), record.get("problem_parameters") or {}
         ).reference
     return task_from_file(problem, "default", {}).reference if problem is not None else None
@@ -254,7 +254,7 @@ def _conclude(solution: Solution, folder: Path, as_json: bool) -> None:
     console.print(result_table(solution.result))
     for label, path in (("run", folder), ("picture", folder / "solution.png"), ("report", folder / "report.html")):
         if path.exists():
-            console.print(f"{label:>8}  {path}", soft_wrap=True, highlight=False)
+            console.print(f"{label:>8}  {path}", soft_wrap=True, highlight=False, markup=False)
     if as_json:
         print(json.dumps(solution.result, allow_nan=False))
     if solution.result["stopped_by"] == "not finite":

@@ -11,6 +11,7 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -80,7 +81,7 @@ class TerminalProgress(Progress):
 
     def note(self, text: str) -> None:
         """A line above the bar."""
-        self.console.print(text)
+        self.console.print(text, markup=False, soft_wrap=True)
 
     def close(self) -> None:
         """Take the bar away."""
@@ -115,7 +116,8 @@ def result_table(result: dict[str, Any]) -> Table:
     """Errors by part, times and sizes, beside the paper's figure."""
     errors, times = result["errors"], result["time"]
     table = Table(
-        box=box.SIMPLE_HEAD, title=f"{result['problem']}  ({result['preset'] or 'own'} preset, seed {result['seed']})"
+        box=box.SIMPLE_HEAD,
+        title=f"{escape(str(result['problem']))}  ({result['preset'] or 'own'} preset, seed {result['seed']})",
     )
     table.add_column("what")
     table.add_column("value", justify="right")
@@ -147,7 +149,8 @@ def result_table(result: dict[str, Any]) -> Table:
     table.add_row(
         "preconditioner",
         p["name"],
-        f"set up in {p['setup_s']:.2f} s" + (f", fill {p['fill']:.1f}" if "fill" in p else ""),
+        (f"set up in {p['setup_s']:.2f} s" if "setup_s" in p else "")
+        + (f", fill {p['fill']:.1f}" if "fill" in p else ""),
     )
     return table
 

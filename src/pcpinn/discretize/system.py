@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -159,6 +159,16 @@ def solve_sparse(A: sp.csr_matrix, b: np.ndarray) -> np.ndarray:
     if not np.isfinite(u).all():
         raise _singular()
     return u
+
+
+def solve_krylov(
+    A: sp.csr_matrix, b: np.ndarray, apply: Callable[[np.ndarray], np.ndarray], tolerance: float, steps: int = 60
+) -> np.ndarray | None:
+    """A^-1 b by GMRES with a preconditioner's `apply`, started from P^-1 b; None if `steps` do not reach the tolerance."""
+    n = len(b)
+    P = spla.LinearOperator((n, n), matvec=apply)
+    u, failed = spla.gmres(A, b, x0=apply(b), M=P, rtol=tolerance, atol=0.0, restart=steps, maxiter=5)
+    return None if failed or not np.isfinite(u).all() else u
 
 
 def _refuse_singular(A: sp.csr_matrix, discretisation: Discretisation) -> None:

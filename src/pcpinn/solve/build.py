@@ -18,6 +18,8 @@ from ..problem.shape_base import Domain
 from ..train import LBFGS, SOAP, Adam, GaussNewton, LeastSquares, Loss, Optimiser
 from .settings import Settings
 
+_ORDERINGS = {"colamd": "COLAMD", "mmd": "MMD_AT_PLUS_A"}
+
 
 def make_mesh(problem: Problem, settings: Settings) -> Mesh:
     """The user's own mesh, or one of the domain's shape."""
@@ -55,7 +57,7 @@ def make_preconditioner(settings: Settings) -> Preconditioner | AutoILU:
         return AutoILU(settings.quality_target, settings.memory_gib, sweep_tolerance=settings.sweep_tolerance)
     drop = 1e-4 if settings.drop_tolerance == "auto" else float(settings.drop_tolerance)
     choices: dict[str, Preconditioner] = {
-        "ilu": ILU(drop, settings.fill_factor, settings.sweep_tolerance),
+        "ilu": ILU(drop, settings.fill_factor, settings.sweep_tolerance, _ORDERINGS[settings.ordering]),
         "lu": LU(settings.sweep_tolerance),
         "amg": AMG(settings.amg_cycles),
         "jacobi": Jacobi(),

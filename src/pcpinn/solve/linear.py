@@ -71,10 +71,17 @@ def preconditioned_loss(system: LinearSystem, network: MLP, settings: Settings) 
         system.b,
         make_preconditioner(settings),
         weights=system.weights if settings.weights == "mass" else np.full(system.size, 1 / system.size),
-        dense={"true": True, "false": False}.get(settings.dense, "auto"),
+        dense=_dense(settings),
         dtype=getattr(torch, settings.precision),
         device=network.theta.device,
         nodes=system.discretisation.unknown_nodes,
         components=system.discretisation.unknown_components,
     )
     return LeastSquares(network, system, operator)
+
+
+def _dense(settings: Settings) -> bool | str:
+    """A dense P^-1 A pays for itself over thousands of cheap steps, not over tens of expensive ones."""
+    if settings.dense == "auto":
+        return "auto" if settings.optimiser in ("adam", "soap", "lbfgs") else False
+    return settings.dense == "true"

@@ -42,6 +42,12 @@ class Reference:
             )
         if not (np.isfinite(points).all() and np.isfinite(values).all()):
             raise PcpinnError("a reference has values that are not finite", "leave those points out")
+        facts_fit = isinstance(self.kind, str) and isinstance(self.note, str) and isinstance(self.error, int | float)
+        if not facts_fit or not all(isinstance(c, int) for c in self.components):
+            raise PcpinnError(
+                f"a reference of kind {self.kind!r}, error {self.error!r}, components {self.components!r}",
+                "kind is text, error a number, components whole numbers",
+            )
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "values", values)
 

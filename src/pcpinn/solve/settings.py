@@ -36,6 +36,7 @@ class Settings:
         amg_cycles: multigrid cycles per application.
         refinement: fixed steps x <- x + P^-1 (r - A x) after each application of P^-1.
         sweep_tolerance: relative error of triangular solves on a GPU.
+        ordering: of ilu's elimination: colamd, or mmd (smaller and faster for diffusion, bad for waves).
         dense: hold P^-1 A as a dense matrix (true, false, auto).
         weights: mass (the residual's norm approximates L2 of the domain) or uniform (the paper's plain norm).
     Network
@@ -70,6 +71,7 @@ class Settings:
 
     preconditioner: Literal["ilu", "lu", "amg", "jacobi", "row-balancing", "none"] = "ilu"
     drop_tolerance: float | Literal["auto"] = 1e-4
+    ordering: Literal["colamd", "mmd"] = "colamd"
     fill_factor: float = 20.0
     quality_target: float = 0.02
     amg_cycles: int = 3

@@ -10,6 +10,7 @@ import torch
 from .loss import Loss
 from .optimiser import Optimiser, State
 
+_LINE_SEARCH = 25  # evaluations in one, at most
 _LISTS = ("old_dirs", "old_stps", "ro")
 
 
@@ -27,8 +28,16 @@ class LBFGS(Optimiser):
     def step(self, problem: Loss, state: State) -> float:
         """One iteration (several evaluations in its line search); returns the loss before it."""
         theta = problem.theta
+        # Absolute tolerances off; torch counts the line search's evaluations against max_eval, which is 1 for one iteration.
         optimiser = torch.optim.LBFGS(
-            [theta], lr=1.0, max_iter=1, history_size=self.memory, line_search_fn="strong_wolfe"
+            [theta],
+            lr=1.0,
+            max_iter=1,
+            max_eval=1 + _LINE_SEARCH,
+            tolerance_grad=0.0,
+            tolerance_change=0.0,
+            history_size=self.memory,
+            line_search_fn="strong_wolfe",
         )
         if state:
             optimiser.state[theta] = _unpack(state)
@@ -39,7 +48,7 @@ class LBFGS(Optimiser):
             value.backward()
             return value
 
-        before = float(optimiser.step(closure))
+        before = float(optimiser.step(closure).detach())
         theta.grad = None
         state.clear()
         state.update(_pack(optimiser.state[theta]))

@@ -63,10 +63,10 @@ class SOAP(Optimiser):
     def _bases(self, state: State, i: int, g: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """Update the moments; every few steps, one power iteration and QR turn the bases towards their eigenvectors."""
         for side, moment in (("left", g @ g.T), ("right", g.T @ g)):
-            state[f"{side}.moment.{i}"].lerp_(moment, 1 - self.beta2)
+            running, basis = state[f"{side}.moment.{i}"].lerp_(moment, 1 - self.beta2), state[f"{side}.basis.{i}"]
             if k == 1:
-                state[f"{side}.basis.{i}"] = torch.linalg.eigh(state[f"{side}.moment.{i}"])[1]
+                basis = torch.linalg.eigh(running)[1].flip(1)  # largest first: QR keeps the first columns best
             elif k % self.every == 0:
-                turned = state[f"{side}.moment.{i}"] @ state[f"{side}.basis.{i}"]
-                state[f"{side}.basis.{i}"] = torch.linalg.qr(turned)[0]
+                basis = torch.linalg.qr(running @ basis)[0]
+            state[f"{side}.basis.{i}"] = basis.contiguous()  # as from a checkpoint: layout decides how sums are rounded
         return state[f"left.basis.{i}"], state[f"right.basis.{i}"]

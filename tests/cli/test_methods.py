@@ -1,0 +1,147 @@
+"""pcpinn solve with other methods; what is recorded; what is told on the way."""
+
+import json
+import re
+
+import pytest
+import torch
+
+import pcpinn as pc
+from pcpinn.baselines import solve_fem_fit, solve_pinn
+from pcpinn.catalog.task import find_task
+from pcpinn.cli import main
+
+SMALL = {"iterations": 5, "width": 5, "depth": 1, "cells": 6, "collocation": 40}
+TINY = [part for key, value in SMALL.items() for part in ("--set", f"{key}={value}")]
+
+
+def run(capfd, *arguments):
+    """Exit code, standard output, standard error."""
+    with pytest.raises(SystemExit) as stop:
+        main([str(a) for a in arguments])
+    out, err = capfd.readouterr()
+    assert "Traceback" not in err
+    return stop.value.code or 0, out, err
+
+
+@pytest.mark.parametrize(
+    ("method", "solver", "optimiser"), [("pinn", solve_pinn, "adam"), ("fem-fit", solve_fem_fit, "gauss-newton")]
+)
+def test_other_methods(capfd, tmp_path, method, solver, optimiser):
+    code, out, err = run(
+        capfd, "solve", "poisson1d", "--preset", "quick", "--method", method, "--out", tmp_path / "r", "--json", *TINY
+    )
+    assert code == 0
+    result = json.loads(out)
+    assert (result["method"], result["optimiser"], result["preconditioner"]["name"]) == (method, optimiser, method)
+    assert f"optimiser: {optimiser} (" in err
+    assert "error L2RE" in err
+    expected = find_task("poisson1d", "quick", SMALL).run(solver=solver)
+    assert torch.equal(pc.load(tmp_path / "r").network.theta, expected.network.theta)
+
+
+@pytest.mark.parametrize("method", ["pinn", "fem-fit"])
+def test_resume_keeps_the_method(capfd, tmp_path, method):
+    common = ["solve", "poisson1d", "--preset", "quick", "--method", method, *TINY]
+    assert run(capfd, *common, "--set", "iterations=3", "--out", tmp_path / "short")[0] == 0
+    assert run(capfd, *common, "--out", tmp_path / "whole")[0] == 0
+    code, out, _ = run(capfd, "resume", tmp_path / "short", "--set", "iterations=5", "--json")
+    assert code == 0
+    assert json.loads(out)["method"] == method
+    assert torch.equal(pc.load(tmp_path / "short").network.theta, pc.load(tmp_path / "whole").network.theta)
+
+
+def test_unknown_methods(capfd, tmp_path):
+    code, out, err = run(capfd, "solve", "poisson1d", "--method", "deep-ritz", "--out", tmp_path / "r")
+    assert (code, out) == (2, "")
+    assert "no method 'deep-ritz'" in err
+    assert "pcpinn, pinn, fem-fit" in err
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_run_of_an_unknown_method_is_not_resumed(capfd, tmp_path):
+    run(capfd, "solve", "poisson1d", "--preset", "quick", *TINY, "--out", tmp_path / "r")
+    record = json.loads((tmp_path / "r" / "run.json").read_text())
+    (tmp_path / "r" / "run.json").write_text(json.dumps({**record, "method": "magic"}))
+    code, _, err = run(capfd, "resume", tmp_path / "r", "--set", "iterations=9")
+    assert code == 2
+    assert "no method 'magic'" in err
+
+
+def test_gauss_newton_is_refused_for_a_pinn(capfd, tmp_path):
+    code, _, err = run(
+        capfd, "solve", "poisson1d", "--method", "pinn", "--set", "optimiser=gauss-newton", "--out", tmp_path / "r"
+    )
+    assert code == 2
+    assert "optimiser=adam" in err
+    assert not (tmp_path / "r").exists()
+
+
+def test_memory_certificate_and_optimiser_are_recorded(capfd, tmp_path):
+    code, out, _ = run(
+        capfd, "solve", "poisson1d", "--preset", "quick", "--device", "cpu", *TINY, "--out", tmp_path / "r", "--json"
+    )
+    assert code == 0
+    result = json.loads((tmp_path / "r" / "result.json").read_text())
+    assert result == json.loads(out)
+    assert result["memory"].keys() == {"host_gib", "device_gib"}
+    assert 0.05 < result["memory"]["host_gib"] < 100
+    assert result["memory"]["device_gib"] is None
+    assert result["certificate"].keys() == {"estimate", "bound", "condition", "how", "unknowns"}
+    assert result["errors"]["estimate"] == result["certificate"]["estimate"]
+    assert result["method"] == "pcpinn"
+    assert "form gram" in result["optimiser_reason"]
+
+
+def test_the_estimate_is_shown_beside_the_error(capfd, tmp_path):
+    _, out, _ = run(capfd, "solve", "poisson1d", "--preset", "quick", *TINY, "--out", tmp_path / "r")
+    assert re.search(r"error estimate +\d\.\d\de-\d\d", out)
+    _, out, _ = run(
+        capfd, "solve", "poisson1d", "--preset", "quick", *TINY, "--set", "certify=false", "--out", tmp_path / "s"
+    )
+    assert "error estimate" not in out
+
+
+SQUARE = """
+import torch, pcpinn as pc
+problem = pc.Problem(pc.Disk((0, 0), 1.0, name="rim"), flux=lambda x, u: u.grad,
+                     source=lambda x, u: -10 * torch.exp(2 * x[0]), boundary={"rim": pc.Dirichlet(0.0)})
+settings = {"mesh_size": 0.6, "iterations": 40, "device": "cpu"}
+"""
+
+
+def test_too_many_weights_for_the_mesh_are_noted(capfd, tmp_path):
+    (tmp_path / "mine.py").write_text(SQUARE)
+    code, out, err = run(capfd, "solve", tmp_path / "mine.py", "--out", tmp_path / "r", "--json")
+    assert code == 0
+    result = json.loads(out)
+    assert result["parameters"] > 5 * result["dofs"]
+    assert result["errors"]["estimate"] > 5 * result["errors"]["training"]
+    note = f"{result['parameters']} weights on {result['dofs']} unknowns"
+    assert note in " ".join(err.split())
+    code, out, err = run(
+        capfd, "solve", tmp_path / "mine.py", "--out", tmp_path / "s", "--json", "--set", "width=3", "--set", "depth=1"
+    )
+    assert code == 0
+    assert json.loads(out)["parameters"] < json.loads(out)["dofs"]
+    assert "weights on" not in err
+
+
+def test_brackets_in_names_are_no_markup(capfd, tmp_path):
+    """Rich would take them for colours, or fail on [/...]."""
+    (tmp_path / "mine.py").write_text(
+        "import pcpinn as pc\n"
+        "problem = pc.Problem(pc.Interval(0, 1), flux=lambda x, u: u.grad, source=lambda x, u: -1.0, name='u[/bold]',\n"
+        "                     boundary={'left': pc.Dirichlet(0.0), 'right': pc.Dirichlet(0.0)})\n"
+    )
+    folder = tmp_path / "run[/red][1]"
+    code, out, _ = run(capfd, "solve", tmp_path / "mine.py", *TINY, "--out", folder)
+    assert code == 0
+    assert "u[/bold]" in out
+    assert str(folder) in out
+
+
+def test_parameters_that_make_no_problem(capfd, tmp_path):
+    code, _, err = run(capfd, "solve", "poisson1d", "--set", "P=0", "--out", tmp_path / "r")
+    assert code == 2
+    assert "P=0" in err

@@ -1,0 +1,179 @@
+"""The error estimate without a reference, against the error that a reference shows."""
+
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+
+import numpy as np
+import pytest
+import torch
+from small import line, quick, two_fields
+
+from pcpinn import Dirichlet, Disk, Problem, Progress, Reference, load, solve
+from pcpinn.baselines import solve_fem_fit, solve_pinn
+from pcpinn.catalog.task import catalog_task
+from pcpinn.discretize.generate import generate_mesh
+from pcpinn.errors import PcpinnError
+
+
+@cache
+def reference(name):
+    return catalog_task(name, "quick", {}).reference
+
+
+def solved(name, **changes):
+    task = catalog_task(name, "quick", {"device": "cpu", **changes}, reference=False)
+    return replace(task, reference=reference(name)).run()
+
+
+def ratio(solution):
+    """Estimate over error; the bound must hold what it says whenever it is asked."""
+    errors, certificate = solution.errors, solution.result["certificate"]
+    assert errors["estimate"] == certificate["estimate"]
+    assert errors["bound"] == certificate["bound"] >= 0.9 * errors["estimate"]
+    assert 0.9 < certificate["condition"] < 1.2
+    return errors["estimate"] / errors["l2re"]
+
+
+SMALL = {
+    "poisson1d": {"width": 8, "cells": 12},
+    "poisson2d-c": {"mesh_size": 0.1, "width": 10},
+    "poisson2d-cg": {"degree": 2, "width": 12},
+    "wave1d-c": {"width": 12, "time_cells": 30},
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_badly_trained_network(name):
+    """Two iterations: nearly all of the error is the network's."""
+    solution = solved(name, **SMALL[name], iterations=2)
+    assert solution.errors["training"] > 10 * solution.errors["discretisation"]
+    assert 0.5 < ratio(solution) < 2
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_well_trained_network(name):
+    """Training and discretisation are of one size, or nearly."""
+    solution = solved(name, **SMALL[name], iterations=20)
+    assert solution.errors["l2re"] < 0.05
+    assert solution.errors["training"] < 20 * solution.errors["discretisation"]
+    assert 0.5 < ratio(solution) < 2
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("poisson1d", {"degree": 1, "cells": 10}),
+        ("poisson1d", {"degree": 2, "cells": 6}),
+        ("poisson1d", {"degree": 4, "cells": 4}),  # the highest degree: compared with cells of half the size
+        ("poisson2d-c", {"degree": 1}),
+        ("poisson2d-c", {"degree": 1, "curved": "false"}),
+        ("poisson2d-cg", {"degree": 1, "width": 20}),
+        ("wave1d-c", {"degree": 2, "time_cells": 20}),
+    ],
+)
+def test_a_coarse_mesh(name, changes):
+    """The network meets the discrete equations well; what is wrong with them, the finer ones show."""
+    solution = solved(name, **{**SMALL[name], **changes, "iterations": 30})
+    assert solution.errors["l2re"] > 5 * solution.errors["training"]
+    assert 0.5 < ratio(solution) < 2
+
+
+@pytest.mark.parametrize("iterations", [2, 40])
+@pytest.mark.parametrize("cells", [12, 40])
+def test_finite_differences(cells, iterations):
+    solution = solved("poisson1d", discretisation="fdm", cells=cells, width=6, depth=1, iterations=iterations)
+    assert solution.result["certificate"]["how"] == "finite elements of degree 2 on the same grid"
+    assert solution.result["certificate"]["unknowns"] == 2 * cells + 1
+    assert 0.5 < ratio(solution) < 2
+
+
+def test_other_methods_are_certified_too():
+    task = catalog_task("poisson1d", "quick", {"iterations": 3, "width": 6, "depth": 1, "collocation": 50})
+    for solver in (solve_fem_fit, solve_pinn):
+        assert 0.5 < ratio(task.run(solver=solver)) < 2
+
+
+BOWL = {"flux": lambda x, u: u.grad, "source": lambda x, u: -4.0}
+
+
+def bowl(domain):
+    """-Laplace u = 4 in the unit disk, u = 0 on its rim: u = 1 - r^2."""
+    return Problem(domain, boundary={"rim": Dirichlet(0.0)}, name="bowl", **BOWL)
+
+
+@pytest.mark.parametrize("degree", [1, 3])
+def test_straight_cells_on_a_disk_show_the_error_of_the_geometry(degree):
+    """The shape knows that its mesh is a polygon. A user's own mesh does not: with cubics, where the polygon is nearly all
+    that is wrong, its estimate is of the error on the polygon."""
+    disk = Disk((0, 0), 1.0, name="rim")
+    r = 0.98 * np.sqrt(np.linspace(0, 1, 40))
+    x = np.stack([r * np.cos(9 * r), r * np.sin(9 * r)], axis=1)
+    common = {"width": 8, "depth": 1, "feature_count": 2, "iterations": 30, "device": "cpu", "degree": degree}
+    common["reference"] = Reference(x, 1 - (x**2).sum(axis=1))
+    shape = solve(bowl(disk), mesh_size=0.5, curved=False, **common)
+    own = solve(bowl(generate_mesh(disk, mesh_size=0.5, curved=False)), **common)
+    assert torch.equal(shape.network.theta, own.network.theta)  # the same polygon
+    assert 0.5 < shape.errors["estimate"] / shape.errors["l2re"] < 2
+    if degree == 3:
+        assert own.errors["estimate"] < 0.3 * own.errors["l2re"]
+        curved = solve(bowl(disk), mesh_size=0.5, **common)
+        assert curved.errors["l2re"] < 0.2 * shape.errors["l2re"]
+        assert 0.5 < curved.errors["estimate"] / curved.errors["l2re"] < 2
+
+
+def test_a_loaded_solution_gives_the_same(tmp_path):
+    solution = quick()
+    again = load(solution.save(tmp_path / "run"))
+    assert again.certify(line()) == solution.certify()
+    assert again.certify(line()).to_dict() == solution.result["certificate"]
+    with pytest.raises(PcpinnError, match="does not know its equations") as caught:
+        again.certify()
+    assert "certify(problem)" in caught.value.remedy
+
+
+def test_fields_of_their_own_degree_are_raised_too():
+    certificate = quick(two_fields()).result["certificate"]
+    assert certificate["unknowns"] == (2 * 8 + 1) + (3 * 8 + 1)
+    assert certificate["how"] == "degree 3 on the same mesh"
+
+
+def test_can_be_left_out():
+    solution = quick(certify=False)
+    assert solution.result["certificate"] is None
+    assert solution.errors["estimate"] is solution.errors["bound"] is None
+    assert solution.certify().estimate > 0
+
+
+class Notes(Progress):
+    def __init__(self):
+        self.lines = []
+
+    def note(self, text):
+        self.lines.append(text)
+
+
+def test_a_certificate_that_fails_does_not_cost_the_answer(monkeypatch, tmp_path):
+    def fail(*arguments):
+        raise PcpinnError("the error estimate did not converge", "use certify=false")
+
+    monkeypatch.setattr(import_module("pcpinn.solve.run"), "certify", fail)
+    notes = Notes()
+    solution = quick(out=tmp_path / "run", progress=notes)
+    assert solution.result["certificate"] is None
+    assert "no error estimate: the error estimate did not converge" in notes.lines
+    assert load(tmp_path / "run").errors["estimate"] is None
+
+
+def test_an_exact_answer_has_no_error():
+    """Zero right-hand side, zero network."""
+    solution = quick(
+        Problem(
+            line().domain, lambda x, u: u.grad, boundary={"left": Dirichlet(0.0), "right": Dirichlet(0.0)}, name="zero"
+        )
+    )
+    with torch.no_grad():
+        solution.network.theta.zero_()
+    certificate = solution.certify()
+    assert certificate.estimate == 0
+    assert certificate.bound == 0
