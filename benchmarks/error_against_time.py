@@ -91,8 +91,7 @@ def _train_ours(problem: Any, settings: Settings, method: Method, recorder: Reco
 
     if method.preset == "paper":
         settings = settings.updated({"iterations": 10**9})
-    run(problem, settings, method=method.kind, make_loss=make_loss, out=None, reference=None, progress=recorder,
-        record={}, resume=False)  # fmt: skip
+    run(method.kind, make_loss, problem, settings, progress=recorder)
 
 
 def figures(label: str, recorder: Recorder) -> list[str]:

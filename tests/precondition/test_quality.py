@@ -197,7 +197,7 @@ def test_settings_make_them():
 
     assert make(drop_tolerance="auto", quality_target="0.1", memory_gib=2) == AutoILU(0.1, 2.0)
     assert make(drop_tolerance="1e-3", refinement="2") == Refined(ILU(1e-3, 20.0), 2)
-    assert make(sweep_tolerance=1e-8) == ILU(1e-4, 20.0, 1e-8)
+    assert make(drop_tolerance=1e-4, sweep_tolerance=1e-8) == ILU(1e-4, 20.0, 1e-8)
     assert make(preconditioner="amg", amg_cycles=4).cycles == 4
     assert make(preconditioner="jacobi", drop_tolerance="auto") == Jacobi()
     assert Settings.from_dict(Settings(drop_tolerance="auto").to_dict()).drop_tolerance == "auto"

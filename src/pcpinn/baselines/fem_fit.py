@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,14 +9,11 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from ..discretize.mesh import Mesh
 from ..discretize.system import LinearSystem
 from ..network.mlp import MLP
 from ..precondition import Identity
 from ..precondition.operator import PreconditionedResidual
 from ..problem.problem import Problem
-from ..progress import Progress
-from ..solve.reference import Reference
 from ..solve.run import run
 from ..solve.settings import Settings
 from ..solve.solution import Solution
@@ -53,31 +48,9 @@ def fit_loss(system: LinearSystem, network: MLP, settings: Settings) -> LeastSqu
     return LeastSquares(network, system, misfit)
 
 
-def solve_fem_fit(
-    problem: Problem,
-    settings: Settings | None = None,
-    *,
-    out: str | Path | None = None,
-    reference: Reference | None = None,
-    progress: Progress | None = None,
-    record: Mapping[str, Any] | None = None,
-    resume: bool = False,
-    mesh: Mesh | None = None,
-    **changes: Any,
-) -> Solution:
+def solve_fem_fit(problem: Problem, settings: Settings | None = None, **options: Any) -> Solution:
     """Solve a linear problem by a direct solve and regression onto it; arguments as of `pcpinn.solve`.
 
     Network, points, norm and optimisers are those of `pcpinn.solve`; its preconditioner settings have no effect here.
     """
-    return run(
-        problem,
-        (settings or Settings()).updated(changes),
-        method="fem-fit",
-        make_loss=fit_loss,
-        out=Path(out) if out else None,
-        reference=reference,
-        progress=progress or Progress(),
-        record=record or {},
-        resume=resume,
-        mesh=mesh,
-    )
+    return run("fem-fit", fit_loss, problem, settings, **options)

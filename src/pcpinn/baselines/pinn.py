@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..discretize.mesh import Mesh
 from ..discretize.pointwise import Pointwise
 from ..discretize.system import LinearSystem
 from ..errors import PcpinnError
 from ..network.mlp import MLP
 from ..problem.problem import Problem
-from ..progress import Progress
-from ..solve.reference import Reference
 from ..solve.run import run
 from ..solve.settings import Settings
 from ..solve.solution import Solution
@@ -91,33 +87,12 @@ def strong_loss(system: LinearSystem, network: MLP, settings: Settings) -> Stron
     return StrongLoss(network, problem, points, terms, settings.boundary_weight)
 
 
-def solve_pinn(
-    problem: Problem,
-    settings: Settings | None = None,
-    *,
-    out: str | Path | None = None,
-    reference: Reference | None = None,
-    progress: Progress | None = None,
-    record: Mapping[str, Any] | None = None,
-    resume: bool = False,
-    mesh: Mesh | None = None,
-    **changes: Any,
-) -> Solution:
+def solve_pinn(problem: Problem, settings: Settings | None = None, **options: Any) -> Solution:
     """Solve a problem with an ordinary PINN; arguments as of `pcpinn.solve`.
 
     Without settings it trains by Adam for 20000 iterations. The mesh gives the places of the points and, through its discrete
     solution, the reported training error; no matrix enters the loss. Conditions are penalties, `boundary_weight` times
     as heavy as the PDE.
     """
-    return run(
-        problem,
-        (settings or Settings(optimiser="adam", iterations=20_000)).updated(changes),
-        method="pinn",
-        make_loss=strong_loss,
-        out=Path(out) if out else None,
-        reference=reference,
-        progress=progress or Progress(),
-        record=record or {},
-        resume=resume,
-        mesh=mesh,
-    )
+    usual = Settings(optimiser="adam", iterations=20_000)
+    return run("pinn", strong_loss, problem, settings or usual, **options)

@@ -16,7 +16,7 @@ from rich.table import Table
 from ..baselines import find_method
 from ..catalog import CATALOG, PRESETS, find_entry
 from ..catalog.prepared import SUFFIX, read_prepared, write_prepared
-from ..catalog.task import catalog_task, find_task, task_from_file, task_of_run
+from ..catalog.task import Task, catalog_task, find_task, task_from_file, task_of_run
 from ..errors import PcpinnError, PcpinnWarning
 from ..solve.reference import Reference
 from ..solve.report import write_report
@@ -100,8 +100,7 @@ def solve(
 ) -> None:
     """Solve a problem and record the run."""
     options = {k: v for k, v in (("device", device), ("seed", seed)) if v is not None}
-    console = Console(stderr=True)
-    solver = find_method(method)
+    find_method(method)
     with standard_output_kept_clean():
         if name.endswith(SUFFIX):
             task = read_prepared(Path(name), {**_pairs(changes), **options}, problem)
@@ -109,12 +108,7 @@ def solve(
             task = find_task(name, preset, {**_pairs(changes), **options})
         folder = out or _free_folder(Path("runs") / f"{task.record['problem']}-{task.record['preset']}")
         require_free(folder)
-        progress = TerminalProgress(console)
-        try:
-            solution = task.run(folder, progress, solver=solver)
-        finally:
-            progress.close()
-        _illustrate(solution, folder, task.reference)
+        solution = _carry_out(task, folder, method, resume=False)
     _conclude(solution, folder, as_json)
 
 
@@ -143,13 +137,7 @@ def resume(
     """Continue an interrupted run (or, with --set iterations=N, a finished one)."""
     with standard_output_kept_clean():
         task = task_of_run(folder, problem, _pairs(changes))
-        solver = find_method(str(read_run(folder).get("method")))
-        progress = TerminalProgress(Console(stderr=True))
-        try:
-            solution = task.run(folder, progress, resume=True, solver=solver)
-        finally:
-            progress.close()
-        _illustrate(solution, folder, task.reference)
+        solution = _carry_out(task, folder, str(read_run(folder).get("method")), resume=True)
     _conclude(solution, folder, as_json)
 
 
@@ -230,12 +218,20 @@ def _free_folder(wanted: Path) -> Path:
     return folder
 
 
-def _illustrate(solution: Solution, folder: Path, reference: Reference | None) -> None:
+def _carry_out(task: Task, folder: Path, method: str, resume: bool) -> Solution:
+    """Run the task under a progress display, then draw and describe what came out."""
+    solver = find_method(method)
+    progress = TerminalProgress(Console(stderr=True))
     try:
-        solution.plot(folder / "solution.png", reference)
+        solution = task.run(folder, progress, resume=resume, solver=solver)
+    finally:
+        progress.close()
+    try:
+        solution.plot(folder / "solution.png", task.reference)
     except PcpinnError as error:  # a node without matplotlib: the run itself is fine
         warnings.warn(f"no picture: {error.problem}", PcpinnWarning, stacklevel=1)
     write_report(solution, folder)
+    return solution
 
 
 def _reference_of(folder: Path, problem: Path | None) -> Reference | None:

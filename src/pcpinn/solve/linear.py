@@ -51,16 +51,17 @@ def solve(
         PcpinnError: for anything the user can put right; nothing has been written then.
     """
     return run(
+        "pcpinn",
+        preconditioned_loss,
         problem,
-        (settings or Settings()).updated(changes),
-        method="pcpinn",
-        make_loss=preconditioned_loss,
-        out=Path(out) if out else None,
+        settings,
+        out=out,
         reference=reference,
-        progress=progress or Progress(),
-        record=record or {},
+        progress=progress,
+        record=record,
         resume=resume,
         mesh=mesh,
+        **changes,
     )
 
 

@@ -35,21 +35,28 @@ _ERRORS = ("l2re", "l1re", "mse", "mae", "max", "field", "training", "discretisa
 
 
 def run(
-    problem: Problem,
-    settings: Settings,
-    *,
     method: str,
     make_loss: MakeLoss,
-    out: Path | None,
-    reference: Reference | None,
-    progress: Progress,
-    record: Mapping[str, Any],
-    resume: bool,
+    problem: Problem,
+    settings: Settings | None = None,
+    *,
+    out: str | Path | None = None,
+    reference: Reference | None = None,
+    progress: Progress | None = None,
+    record: Mapping[str, Any] | None = None,
+    resume: bool = False,
     mesh: Mesh | None = None,
+    **changes: Any,
 ) -> Solution:
-    """Discretise, make the loss, train, measure, record. A resumed run takes mesh and weights from its folder."""
+    """Discretise, make the loss, train, measure, record. A resumed run takes mesh and weights from its folder.
+
+    All but the first two arguments are those of `pcpinn.solve`.
+    """
     started = time.perf_counter()
-    facts = {"problem": problem.name, "preset": None, "method": method, **record}
+    settings = (settings or Settings()).updated(changes)
+    out = Path(out) if out else None
+    progress = progress or Progress()
+    facts = {"problem": problem.name, "preset": None, "method": method, **(record or {})}
     device = make_device(settings.device)
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)

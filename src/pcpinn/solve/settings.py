@@ -70,7 +70,7 @@ class Settings:
     quadrature: int | None = None
 
     preconditioner: Literal["ilu", "lu", "amg", "jacobi", "row-balancing", "none"] = "ilu"
-    drop_tolerance: float | Literal["auto"] = 1e-4
+    drop_tolerance: float | Literal["auto"] = "auto"
     ordering: Literal["colamd", "mmd"] = "colamd"
     fill_factor: float = 20.0
     quality_target: float = 0.02
