@@ -154,7 +154,7 @@ class Notes(Progress):
 
 
 def test_a_certificate_that_fails_does_not_cost_the_answer(monkeypatch, tmp_path):
-    def fail(*arguments):
+    def fail(*arguments, **options):
         raise PcpinnError("the error estimate did not converge", "use certify=false")
 
     monkeypatch.setattr(import_module("pcpinn.solve.run"), "certify", fail)
@@ -163,6 +163,15 @@ def test_a_certificate_that_fails_does_not_cost_the_answer(monkeypatch, tmp_path
     assert solution.result["certificate"] is None
     assert "no error estimate: the error estimate did not converge" in notes.lines
     assert load(tmp_path / "run").errors["estimate"] is None
+
+
+def test_an_estimate_that_costs_too_much_is_made_only_on_request(monkeypatch):
+    monkeypatch.setattr(import_module("pcpinn.solve.certify"), "_AFFORDABLE_UNKNOWNS", {1: 5})
+    notes = Notes()
+    solution = quick(progress=notes)
+    assert solution.errors["estimate"] is None
+    assert any("cost more than the solve" in line for line in notes.lines)
+    assert solution.certify().estimate > 0
 
 
 def test_an_exact_answer_has_no_error():

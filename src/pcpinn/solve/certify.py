@@ -28,6 +28,7 @@ from .build import make_mesh
 from .settings import Settings
 
 _HIGHEST_DEGREE = {1: 4, 2: 4, 3: 2}
+_AFFORDABLE_UNKNOWNS = {1: 10**6, 2: 400_000, 3: 80_000}
 _BOUNDED_UNKNOWNS = {1: 10**6, 2: 60_000, 3: 20_000}  # the bound needs a complete factorisation
 
 
@@ -55,7 +56,7 @@ class ErrorEstimate:
         return asdict(self)
 
 
-def certify(network: MLP, problem: Problem, mesh: Mesh, settings: Settings) -> ErrorEstimate:
+def certify(network: MLP, problem: Problem, mesh: Mesh, settings: Settings, affordable: bool = False) -> ErrorEstimate:
     """Estimate the total relative L2 error of a network for a linear problem.
 
     Args:
@@ -63,11 +64,18 @@ def certify(network: MLP, problem: Problem, mesh: Mesh, settings: Settings) -> E
         problem: the PDE.
         mesh: where the network was trained.
         settings: of the solve; its degree tells which discretisation is finer.
+        affordable: refuse where it would cost more than the solve did.
 
     Raises:
         PcpinnError: when no finer discretisation can be made or factorised.
     """
-    system, how = _finer(problem, mesh, settings)
+    finer, how = _finer(problem, mesh, settings)
+    if affordable and finer.size > _AFFORDABLE_UNKNOWNS[mesh.dimension]:
+        raise PcpinnError(
+            f"a finer discretisation ({how}) has {finer.size} unknowns, which would cost more than the solve itself",
+            "call solution.certify() if you want it all the same",
+        )
+    system = linear_system(finer)
     u = _values(network, system)
     r = system.A @ u - system.b
     preconditioner = ILU(drop_tolerance=1e-4, fill_factor=30.0)
@@ -86,7 +94,7 @@ def certify(network: MLP, problem: Problem, mesh: Mesh, settings: Settings) -> E
     return ErrorEstimate(estimate, bound, condition, how, system.size)
 
 
-def _finer(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[LinearSystem, str]:
+def _finer(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[FiniteElements, str]:
     """One degree more where elements have it, else cells of half the size; curved boundaries are followed in any case."""
     d = mesh.dimension
     highest = max([settings.degree, *(f.degree or 0 for f in problem.unknowns)])
@@ -107,7 +115,7 @@ def _finer(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[LinearSyst
         replace(f, degree=min(f.degree + 1, _HIGHEST_DEGREE[d])) if f.degree and finer.degree > settings.degree else f
         for f in problem.unknowns
     )
-    return linear_system(FiniteElements(replace(problem, fields=raised), mesh, finer.degree)), how
+    return FiniteElements(replace(problem, fields=raised), mesh, finer.degree), how
 
 
 def _values(network: MLP, system: LinearSystem) -> np.ndarray:

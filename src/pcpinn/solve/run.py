@@ -102,7 +102,7 @@ def run(
     certificate = None
     if settings.certify:
         try:
-            certificate = certify(network, problem, mesh, settings)
+            certificate = certify(network, problem, mesh, settings, affordable=True)
         except PcpinnError as error:  # the answer stands without its certificate
             progress.note(f"no error estimate: {error.problem}")
     if certificate is not None:
