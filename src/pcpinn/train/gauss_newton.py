@@ -36,7 +36,7 @@ class GaussNewton(Optimiser):
         sample: number of nodes in the Gram matrix, drawn anew in each step; 0 takes four per weight, at least 4000.
         damping: initial damping, relative to the mean diagonal of H.
         accelerate: follow the path to second order (geodesic acceleration, Transtrum and Sethna 2012): one more solve with
-            the same matrix, and a quarter of the iterations.
+            the same matrix, and a third of the iterations.
         memory_gib: what the matrices of a step may take.
     """
 
