@@ -9,6 +9,7 @@ from pathlib import Path
 import meshio
 import numpy as np
 import pytest
+from typed import run
 
 import pcpinn as pc
 from pcpinn.cli import main
@@ -16,14 +17,6 @@ from pcpinn.cli import main
 TINY = ["--set", "iterations=6", "--set", "width=8", "--set", "depth=1"]
 KEYS = {"problem", "preset", "seed", "device", "dofs", "parameters", "iterations", "time", "preconditioner", "errors",
         "reference", "environment"}  # fmt: skip
-
-
-def run(capfd, *arguments):
-    """Exit code, standard output, standard error."""
-    with pytest.raises(SystemExit) as stop:
-        main([str(a) for a in arguments])
-    out, err = capfd.readouterr()
-    return stop.value.code or 0, out, err
 
 
 @pytest.fixture(scope="module")

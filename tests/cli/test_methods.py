@@ -5,23 +5,14 @@ import re
 
 import pytest
 import torch
+from typed import run
 
 import pcpinn as pc
 from pcpinn.baselines import solve_fem_fit, solve_pinn
 from pcpinn.catalog.task import find_task
-from pcpinn.cli import main
 
 SMALL = {"iterations": 5, "width": 5, "depth": 1, "cells": 6, "collocation": 40}
 TINY = [part for key, value in SMALL.items() for part in ("--set", f"{key}={value}")]
-
-
-def run(capfd, *arguments):
-    """Exit code, standard output, standard error."""
-    with pytest.raises(SystemExit) as stop:
-        main([str(a) for a in arguments])
-    out, err = capfd.readouterr()
-    assert "Traceback" not in err
-    return stop.value.code or 0, out, err
 
 
 @pytest.mark.parametrize(

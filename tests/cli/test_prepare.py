@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import torch
+from typed import run
 
 import pcpinn as pc
 from pcpinn.cli import main
@@ -19,15 +20,6 @@ problem = pc.Problem(pc.Interval(0, 1), flux=lambda x, u: u.grad, source=lambda 
                      boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0)})
 settings = {"cells": 4, "width": 5, "depth": 1, "iterations": 3}
 """
-
-
-def run(capfd, *arguments):
-    """Exit code, standard output, standard error."""
-    with pytest.raises(SystemExit) as stop:
-        main([str(a) for a in arguments])
-    out, err = capfd.readouterr()
-    assert "Traceback" not in err
-    return stop.value.code or 0, out, err
 
 
 def elsewhere(blocked, folder, *arguments):

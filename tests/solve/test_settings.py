@@ -8,7 +8,6 @@ import pytest
 
 from pcpinn import Settings
 from pcpinn.errors import PcpinnError
-from pcpinn.solve.settings import setting_names
 
 HINTS = typing.get_type_hints(Settings)
 NAMES = {"activation": "silu", "initialisation": "torch"}
@@ -25,7 +24,7 @@ def other_than_default(key):
     return {int: ("7", 7), float: ("0.375", 0.375), bool: ("false", False), str: (NAMES.get(key),) * 2}[kind]
 
 
-TEXTS = {key: other_than_default(key) for key in setting_names()}
+TEXTS = {key: other_than_default(key) for key in HINTS}
 
 
 @pytest.mark.parametrize("key", TEXTS)
@@ -158,7 +157,7 @@ def test_unknown_keys_suggest(key, suggestion):
 def test_a_hopeless_key_lists_all():
     with pytest.raises(PcpinnError) as caught:
         Settings().updated({"qqqq": 1})
-    assert all(name in caught.value.remedy for name in setting_names())
+    assert all(name in caught.value.remedy for name in HINTS)
 
 
 @pytest.mark.parametrize(

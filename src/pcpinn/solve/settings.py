@@ -8,7 +8,7 @@ import operator
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -225,8 +225,3 @@ def _whole(value: Any) -> int:
         if number != int(number):
             raise ValueError from None
         return int(number)
-
-
-def setting_names() -> tuple[str, ...]:
-    """All keys."""
-    return tuple(f.name for f in fields(Settings))

@@ -75,7 +75,8 @@ def train(
     started = time.perf_counter() - before
     iteration, loss, reason = first, history.rows[-1][2] if history.rows else math.inf, "iterations"
     last_good = before_step = problem.theta.detach().clone()
-    # On a GPU a first-order step takes less than a millisecond, of which a copy of the weights would be a good part.
+    # On a GPU a first-order step takes less than a millisecond, of which a copy of the weights would be a good part: there the
+    # last good weights may be up to `keep` iterations old.
     keep = 50 if problem.theta.device.type == "cuda" and optimiser.name != "gauss-newton" else 1
     advance = optimiser.bind(problem, state)
     done = math.sqrt(2 * loss) <= stopping.tolerance if history.rows else False
