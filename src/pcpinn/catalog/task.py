@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..discretize.mesh import Mesh
+from ..discretize.slab_mesh import AnyMesh
 from ..errors import PcpinnError
 from ..problem.problem import Problem
 from ..progress import Progress
@@ -34,7 +34,7 @@ class Task:
     settings: Settings
     reference: Reference | None
     record: dict[str, Any]
-    mesh: Mesh | None = None
+    mesh: AnyMesh | None = None
 
     def run(
         self,

@@ -24,13 +24,17 @@ class Settings:
         discretisation: fem (finite elements) or fdm (finite differences on a box).
         mesh_size: target size of cells; None takes 1/25 of the domain.
         cells: number of cells along each axis of a box, instead of mesh_size.
-        time_cells: number of cells along time.
+        time_cells: number of cells (slabs) along time.
+        time_scheme: of problems over time: simplex (time is a coordinate like the others), or slabs with polynomials in time:
+            radau (first order in time, damping), gauss (first order in time, conserving), galerkin (conditions at both ends).
+        time_order: layers per slab; time_halvings: how often the first slab is cut in half, for a sudden start.
         degree: polynomial degree of the elements (a field may have its own).
         curved: use curved triangles along curved boundaries.
         curvature: cells per radius of curvature; grading: how fast cells grow (0 slow, 1 fast).
         quadrature: order of the quadrature; None derives it from the degree.
     Preconditioner
-        preconditioner: ilu, lu, amg (multigrid, for symmetric elliptic problems), jacobi, row-balancing or none.
+        preconditioner: auto (time-order for radau and gauss, separable for galerkin, else ilu), ilu, lu, amg (multigrid, for
+            symmetric elliptic problems), time-order (slab by slab, ilu in each), separable, jacobi, row-balancing or none.
         drop_tolerance, fill_factor: of ilu; drop_tolerance=auto lowers it until the quality of P, ||I - P^-1 A|| on smooth
             functions, is below quality_target, within memory_gib.
         amg_cycles: multigrid cycles per application.
@@ -63,13 +67,18 @@ class Settings:
     mesh_size: float | None = None
     cells: tuple[int, ...] | None = None
     time_cells: int | None = None
+    time_scheme: Literal["simplex", "radau", "gauss", "galerkin"] = "simplex"
+    time_order: int = 3
+    time_halvings: int = 0
     degree: int = 2
     curved: bool = True
     curvature: float | None = None
     grading: float | None = None
     quadrature: int | None = None
 
-    preconditioner: Literal["ilu", "lu", "amg", "jacobi", "row-balancing", "none"] = "ilu"
+    preconditioner: Literal[
+        "auto", "ilu", "lu", "amg", "time-order", "separable", "jacobi", "row-balancing", "none"
+    ] = "auto"
     drop_tolerance: float | Literal["auto"] = "auto"
     ordering: Literal["colamd", "mmd"] = "colamd"
     fill_factor: float = 20.0
@@ -116,15 +125,15 @@ class Settings:
         for key, expected in _TYPES.items():
             object.__setattr__(self, key, _convert(key, getattr(self, key), expected))
         positive = ("iterations", "width", "depth", "degree", "drop_tolerance", "fill_factor", "mesh_size", "time_cells",
-                    "time_limit", "learning_rate", "damping", "memory_gib", "curvature", "quadrature", "collocation",
-                    "boundary_weight", "quality_target", "amg_cycles", "sweep_tolerance")  # fmt: skip
+                    "time_order", "time_limit", "learning_rate", "damping", "memory_gib", "curvature", "quadrature",
+                    "collocation", "boundary_weight", "quality_target", "amg_cycles", "sweep_tolerance")  # fmt: skip
         for key in positive:
             value = getattr(self, key)
             if value is not None and value != "auto" and not value > 0:
                 raise PcpinnError(f"{key}={value:g} must be positive", f"leave {key} out to take its default")
             if value == math.inf and key != "time_limit":
                 raise PcpinnError(f"{key} is infinite", f"leave {key} out to take its default")
-        for key in ("sample", "tolerance", "checkpoint_every", "patience", "refinement"):
+        for key in ("sample", "tolerance", "checkpoint_every", "patience", "refinement", "time_halvings"):
             value = getattr(self, key)
             if value is not None and (value < 0 or value == math.inf):
                 raise PcpinnError(
