@@ -23,6 +23,7 @@ from ..solve.report import write_report
 from ..solve.run_folder import load, read_run, require_free
 from ..solve.solution import Solution
 from .display import TerminalProgress, published_table, result_table, standard_output_kept_clean
+from .reference import reference_app
 from .tables import read_points, write_values
 
 app = typer.Typer(
@@ -32,6 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(reference_app, name="reference")
 RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
