@@ -41,6 +41,10 @@ Changes = Annotated[
 ProblemFile = Annotated[
     Path | None, typer.Option("--problem", help="The .py file of a run or prepared problem that came from one.")
 ]
+PublishedFolder = Annotated[
+    Path | None,
+    typer.Option("--reference", metavar="DIR", help="Compare with PINNacle's published data (.dat) in a folder, too."),
+]
 AsJson = Annotated[
     bool,
     typer.Option("--json", help="Print the result as one JSON object on standard output, all else on standard error."),
@@ -97,6 +101,7 @@ def solve(
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the run; must not exist yet.")] = None,
     problem: ProblemFile = None,
+    published: PublishedFolder = None,
     changes: Changes = None,
     as_json: AsJson = False,
 ) -> None:
@@ -108,6 +113,7 @@ def solve(
             task = read_prepared(Path(name), {**_pairs(changes), **options}, problem)
         else:
             task = find_task(name, preset, {**_pairs(changes), **options})
+        task = task.compared_with(published) if published is not None else task
         folder = out or _free_folder(Path("runs") / f"{task.record['problem']}-{task.record['preset']}")
         require_free(folder)
         solution = _carry_out(task, folder, method, resume=False)
@@ -133,12 +139,13 @@ def prepare(
 def resume(
     folder: RunFolder,
     problem: ProblemFile = None,
+    published: PublishedFolder = None,
     changes: Changes = None,
     as_json: AsJson = False,
 ) -> None:
     """Continue an interrupted run (or, with --set iterations=N, a finished one)."""
     with standard_output_kept_clean():
-        task = task_of_run(folder, problem, _pairs(changes))
+        task = task_of_run(folder, problem, _pairs(changes), published)
         solution = _carry_out(task, folder, str(read_run(folder).get("method")), resume=True)
     _conclude(solution, folder, as_json)
 

@@ -36,6 +36,8 @@ def make(
     path = out or Path(f"{name}.npz")
     if path.suffix != ".npz":
         raise PcpinnError(f"{path} does not end in .npz", f"write --out {path.with_suffix('.npz')}")
+    if path.is_dir() or not path.resolve().parent.is_dir():  # better known before the computation than after it
+        raise PcpinnError(f"{path} cannot be written", "name a file in a folder that exists")
     level = len(maker.levels) - 1 if level is None else level
     _say_how_long(maker, level)
     with standard_output_kept_clean():
