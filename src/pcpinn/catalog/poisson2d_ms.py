@@ -40,21 +40,23 @@ C1 = np.array([
 _A, _C0, _C1 = (torch.from_numpy(table) for table in (A, C0, C1))
 
 
-def _cell(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Number (i, j) of the cell that a point is in, and its position X, Y in it."""
-    scaled = (x - LOWER) * (CELLS / (UPPER - LOWER))
-    cell = torch.clamp(torch.floor(scaled), 0, CELLS - 1)
-    return cell.long(), scaled - cell
+def _in_cell(table: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """The entry of a (5, 5) table for the cell that a point is in."""
+    cell = torch.clamp(torch.floor(_scaled(x)), 0, CELLS - 1).long()
+    return table.to(x).flatten().gather(0, (CELLS * cell[0] + cell[1])[None])[0]
+
+
+def _scaled(x: torch.Tensor) -> torch.Tensor:
+    return (x - LOWER) * (CELLS / (UPPER - LOWER))
 
 
 def _a(x: torch.Tensor) -> torch.Tensor:
-    (i, j), _ = _cell(x)
-    return _A.to(x)[i, j]
+    return _in_cell(_A, x)
 
 
 def _f(x: torch.Tensor) -> torch.Tensor:
-    (i, j), position = _cell(x)
-    return _C0.to(x)[i, j] + _C1.to(x)[i, j] * torch.sin(torch.pi * position).prod()
+    wave = torch.abs(torch.sin(torch.pi * _scaled(x))).prod()  # sin(pi X) sin(pi Y) with X, Y in [0, 1]
+    return _in_cell(_C0, x) + _in_cell(_C1, x) * wave
 
 
 def problem() -> Problem:
