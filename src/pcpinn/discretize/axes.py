@@ -29,7 +29,7 @@ def mesh_lines(lower: float, upper: float, count: int, through: Sequence[float] 
     values = [np.array([lower])]
     for k, (a, b, n) in enumerate(zip(ends[:-1], ends[1:], counts, strict=True)):
         inner = np.linspace(a, b, n + 1)
-        size = (b - a) / n / (2 if n == 1 and layers and 0 < k < len(counts) - 1 else 1)
+        size = (b - a) / n
         if layers and k > 0:
             inner = np.concatenate([inner[:1], a + size * near, inner[1:]])
         if layers and k < len(counts) - 1:
