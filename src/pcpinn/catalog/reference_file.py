@@ -47,7 +47,10 @@ def write_reference(path: Path, reference: Reference, made: Mapping[str, Any]) -
     arrays["facts"] = np.array(json.dumps(facts, allow_nan=False))
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PcpinnError(f"cannot make {path.parent}: {error.strerror or error}", "choose another folder") from error
     write_atomically(path, buffer.getvalue())
 
 

@@ -23,6 +23,7 @@ from ..solve.report import write_report
 from ..solve.run_folder import load, read_run, require_free
 from ..solve.solution import Solution
 from .display import TerminalProgress, published_table, result_table, standard_output_kept_clean
+from .reference import reference_app
 from .tables import read_points, write_values
 
 app = typer.Typer(
@@ -32,12 +33,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(reference_app, name="reference")
 RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
 ]
 ProblemFile = Annotated[
     Path | None, typer.Option("--problem", help="The .py file of a run or prepared problem that came from one.")
+]
+PublishedFolder = Annotated[
+    Path | None,
+    typer.Option("--reference", metavar="DIR", help="Compare with PINNacle's published data (.dat) in a folder, too."),
 ]
 AsJson = Annotated[
     bool,
@@ -95,6 +101,7 @@ def solve(
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the run; must not exist yet.")] = None,
     problem: ProblemFile = None,
+    published: PublishedFolder = None,
     changes: Changes = None,
     as_json: AsJson = False,
 ) -> None:
@@ -106,6 +113,7 @@ def solve(
             task = read_prepared(Path(name), {**_pairs(changes), **options}, problem)
         else:
             task = find_task(name, preset, {**_pairs(changes), **options})
+        task = task.compared_with(published) if published is not None else task
         folder = out or _free_folder(Path("runs") / f"{task.record['problem']}-{task.record['preset']}")
         require_free(folder)
         solution = _carry_out(task, folder, method, resume=False)
@@ -131,12 +139,13 @@ def prepare(
 def resume(
     folder: RunFolder,
     problem: ProblemFile = None,
+    published: PublishedFolder = None,
     changes: Changes = None,
     as_json: AsJson = False,
 ) -> None:
     """Continue an interrupted run (or, with --set iterations=N, a finished one)."""
     with standard_output_kept_clean():
-        task = task_of_run(folder, problem, _pairs(changes))
+        task = task_of_run(folder, problem, _pairs(changes), published)
         solution = _carry_out(task, folder, str(read_run(folder).get("method")), resume=True)
     _conclude(solution, folder, as_json)
 
