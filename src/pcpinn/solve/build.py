@@ -53,6 +53,8 @@ def make_mesh(problem: Problem, settings: Settings) -> AnyMesh:
         curvature=settings.curvature,
         periodic=problem.periodic_pairs,
         time_cells=settings.time_cells,
+        kinks=settings.kinks or (),
+        layers=settings.layers,
     )
 
 
@@ -138,10 +140,22 @@ def _of_slabs(name: str, settings: Settings, discretisation: Discretisation | No
 def make_network(problem: Problem, mesh: AnyMesh, settings: Settings) -> MLP:
     """An untrained network over the mesh's box, seeded."""
     features = Features(
-        settings.features, settings.feature_count, settings.feature_low, settings.feature_high, settings.feature_std
+        settings.features,
+        settings.feature_count,
+        settings.feature_low,
+        settings.feature_high,
+        settings.feature_std,
+        settings.kinks or (),
     )
     architecture = Architecture(settings.width, settings.depth, settings.activation, settings.initialisation, features)
     lower, upper = mesh.bounds
+    for axis, line in enumerate(settings.kinks or ()):
+        for c in line if axis < len(lower) else ():
+            if not lower[axis] < c < upper[axis]:
+                raise PcpinnError(
+                    f"a kink at {c:g} lies outside the domain, {lower[axis]:g} to {upper[axis]:g} along axis {axis}",
+                    "give the coordinates of interfaces inside the domain",
+                )
     generator = torch.Generator().manual_seed(settings.seed)
     network = MLP(
         architecture, lower.tolist(), upper.tolist(), problem.components, generator, getattr(torch, settings.precision)

@@ -15,6 +15,8 @@ import numpy as np
 
 from ..errors import PcpinnError
 
+Kinks = tuple[tuple[float, ...], ...]
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -31,6 +33,8 @@ class Settings:
         degree: polynomial degree of the elements (a field may have its own).
         curved: use curved triangles along curved boundaries.
         curvature: cells per radius of curvature; grading: how fast cells grow (0 slow, 1 fast).
+        layers: lines of a structured mesh on either side of each kink (see below), closer and closer; lines run through the
+            kinks in any case.
         quadrature: order of the quadrature; None derives it from the degree.
     Preconditioner
         preconditioner: auto (time-order for radau and gauss, separable for galerkin, else ilu), ilu, lu, amg (multigrid, for
@@ -48,6 +52,8 @@ class Settings:
         initialisation: torch, glorot-normal, glorot-uniform, he-normal, he-uniform.
         features: none, log or gaussian Fourier features; feature_count, feature_low, feature_high (exponents of 2, log),
             feature_std (gaussian).
+        kinks: coordinates along each axis where the slope of the solution jumps (interfaces of materials), such as -2,2;0 for
+            x = -2, x = 2 and y = 0: the network gets |x + 2|, |x - 2| and |y| as further inputs.
     Training
         optimiser: auto, gauss-newton, adam, lbfgs or soap; iterations; tolerance: relative residual (an estimate of the
             training error) at which to stop; time_limit in seconds; patience: stop after so many iterations with hardly any
@@ -74,6 +80,7 @@ class Settings:
     curved: bool = True
     curvature: float | None = None
     grading: float | None = None
+    layers: int = 0
     quadrature: int | None = None
 
     preconditioner: Literal[
@@ -98,6 +105,7 @@ class Settings:
     feature_low: float = -2.0
     feature_high: float = 1.0
     feature_std: float = math.pi
+    kinks: Kinks | None = None
 
     optimiser: Literal["auto", "gauss-newton", "adam", "lbfgs", "soap"] = "auto"
     iterations: int = 60
@@ -133,7 +141,7 @@ class Settings:
                 raise PcpinnError(f"{key}={value:g} must be positive", f"leave {key} out to take its default")
             if value == math.inf and key != "time_limit":
                 raise PcpinnError(f"{key} is infinite", f"leave {key} out to take its default")
-        for key in ("sample", "tolerance", "checkpoint_every", "patience", "refinement", "time_halvings"):
+        for key in ("sample", "layers", "tolerance", "checkpoint_every", "patience", "refinement", "time_halvings"):
             value = getattr(self, key)
             if value is not None and (value < 0 or value == math.inf):
                 raise PcpinnError(
@@ -165,7 +173,7 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: no infinities, no tuples."""
         data = asdict(self)
-        return {k: None if v == math.inf else list(v) if isinstance(v, tuple) else v for k, v in data.items()}
+        return {k: None if v == math.inf else _as_lists(v) for k, v in data.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Settings:
@@ -193,6 +201,8 @@ def _convert(key: str, value: Any, expected: Any) -> Any:
             if choice not in typing.get_args(kind):
                 raise ValueError
             return choice
+        if kind == Kinks:
+            return _kinks(value)
         if typing.get_origin(kind) is tuple:
             parts = value.replace("x", ",").split(",") if isinstance(value, str) else value
             result = tuple(_whole(v) for v in ([parts] if np.isscalar(parts) else parts))
@@ -220,7 +230,28 @@ def _convert(key: str, value: Any, expected: Any) -> Any:
         raise PcpinnError(f"{key}={value!r} does not fit", f"give {' or '.join([wanted, *words])}") from None
 
 
-_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a name"}
+_NAMES = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a name",
+    Kinks: "coordinates along each axis, such as -2,2;0",
+}
+
+
+def _kinks(value: Any) -> Kinks | None:
+    """Lists of numbers from text ("-2,2;0"), tuples or lists; None if there are none."""
+    axes = [a.split(",") if a.strip() else [] for a in value.split(";")] if isinstance(value, str) else value
+    if any(isinstance(c, bool) for axis in axes for c in axis):
+        raise ValueError
+    lists = tuple(tuple(float(c) for c in axis) for axis in axes)
+    if not all(math.isfinite(c) for axis in lists for c in axis):
+        raise ValueError
+    return lists if any(lists) else None
+
+
+def _as_lists(value: Any) -> Any:
+    return [_as_lists(v) for v in value] if isinstance(value, tuple) else value
 
 
 def _whole(value: Any) -> int:
