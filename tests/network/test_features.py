@@ -88,3 +88,19 @@ def test_refused_kinks(kinks):
 def test_kinks_of_another_dimension_are_refused():
     with pytest.raises(PcpinnError, match="2 axes, but there are 3"):
         KINKED.width(3)
+
+
+def test_listed_frequencies_are_in_radians_per_unit():
+    """On a domain of any size the features are sin and cos of the listed multiples of the coordinate, up to a phase."""
+    features = Features("list", listed=((3.0, 5.0), ()))
+    network = MLP(Architecture(4, 1, features=features), (0.0, 0.0), (8.0, 1.0), 1, torch.Generator())
+    x = torch.rand(20, 2, dtype=torch.float64) * 8
+    encoded = network._encode(x)
+    assert encoded.shape == (20, 2 + 4)
+    torch.testing.assert_close(encoded[:, 2], torch.sin(3 * (x[:, 0] - 4)))
+    torch.testing.assert_close(encoded[:, 5], torch.cos(5 * (x[:, 0] - 4)))
+
+
+def test_listed_frequencies_of_another_dimension_are_refused():
+    with pytest.raises(PcpinnError, match="frequencies are given for 1 axes, but there are 2"):
+        Features("list", listed=((1.0,),)).frequencies(2, torch.Generator())

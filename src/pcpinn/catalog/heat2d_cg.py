@@ -45,6 +45,8 @@ def reference() -> Reference:
     return shipped_reference("heat2d-cg")
 
 
+_OURS = {"degree": 3, "time_scheme": "radau", "width": 40, "features": "log", "feature_count": 4, "feature_high": 2.0}
+
 ENTRY = Entry(
     name="heat2d-cg",
     title="Heat in a plate with seventeen holes",
@@ -55,8 +57,9 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": {"mesh_size": 1.2, "time_cells": 12, "width": 32, "drop_tolerance": 1e-3, "iterations": 40},
-        "default": {"mesh_size": 0.8, "time_cells": 24, "width": 48, "drop_tolerance": 1e-4, "iterations": 150},
+        "quick": _OURS | {"mesh_size": 2.0, "curvature": 1.5, "time_cells": 5, "time_halvings": 3, "iterations": 30},
+        "default": _OURS
+        | {"mesh_size": 1.2, "curvature": 2.0, "time_cells": 6, "time_halvings": 6, "width": 64, "iterations": 200},
         "paper": PAPER3D | {"mesh_size": 0.164, "time_cells": 19, "drop_tolerance": 1e-1},
     },
     remark="The data on the rims jump at t = 0. The paper's mesh of space-time has 255946 nodes; here it is a plane mesh, "

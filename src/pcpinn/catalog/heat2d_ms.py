@@ -39,6 +39,13 @@ def reference() -> Reference:
     return Reference(points, u, kind="exact", note="u = sin(20 pi x) sin(pi y) exp(-(20^2/500^2 + 1) t)")
 
 
+_OURS = {
+    "degree": 4,
+    "time_scheme": "radau",
+    "features": "list",
+    "frequencies": f"{20 * np.pi};{np.pi};",  # of the initial values
+}
+
 ENTRY = Entry(
     name="heat2d-ms",
     title="A fine ripple that decays, with conductivities of very different size",
@@ -48,23 +55,8 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": {
-            "cells": (60, 4),
-            "time_cells": 10,
-            "drop_tolerance": 1e-3,
-            "feature_count": 6,
-            "feature_high": 3.0,
-            "iterations": 30,
-        },
-        "default": {
-            "cells": (120, 8),
-            "time_cells": 20,
-            "drop_tolerance": 1e-4,
-            "width": 32,
-            "feature_count": 6,
-            "feature_high": 3.0,
-            "iterations": 150,
-        },
+        "quick": _OURS | {"cells": (30, 2), "time_cells": 4, "iterations": 20},
+        "default": _OURS | {"cells": (40, 4), "time_cells": 10, "iterations": 60, "tolerance": 1e-5},
         "paper": PAPER3D | {"cells": (500, 20), "time_cells": 20, "drop_tolerance": 1e-1, "iterations": 50_000},
     },
     remark="The paper's mesh of 500 x 20 x 20 is read as (x, y, t).",

@@ -8,7 +8,7 @@ where R is the weak form in space at each moment. Unless coefficients depend on 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +22,7 @@ from ..problem.problem import Problem
 from .batches import Batch, Entries, cell_batches, facet_batch, local_matrices, scatter
 from .constraints import Constraints, find_constraints
 from .jets import Jets, boundary_jacobian, boundary_state
+from .kronecker import Kronecker
 from .pointwise import BoundaryFlux, Pointwise
 from .slab_mesh import ENDS, SlabMesh
 from .space import Space
@@ -29,15 +30,6 @@ from .time_scheme import SCHEMES, TimeScheme
 
 _CHUNK_POINTS = 200_000
 _SAMPLES = 64
-
-
-@dataclass(frozen=True)
-class Kronecker:
-    """A = sum of kron(time, space) over the terms, constraints not yet applied; and which layers and nodes are prescribed."""
-
-    terms: tuple[tuple[sp.csr_matrix, sp.csr_matrix], ...]
-    fixed_layers: np.ndarray
-    fixed_nodes: np.ndarray
 
 
 class TimeSlabs:
@@ -174,7 +166,19 @@ class TimeSlabs:
 
     def matrix(self, u: Tensor) -> sp.csr_matrix:
         """dR/du (N, N) at u, constraints not yet applied."""
-        return sp.csr_matrix(sum(sp.kron(B, K, format="csr") for B, K in self.kronecker(u).terms))
+        return self.kronecker(u).matrix()
+
+    def eliminated(self, f: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray] | None:
+        """A and b of a linear problem with constraints, if these prescribe whole layers and nodes; f is -residual(0)."""
+        parts, constraints = self.kronecker(torch.zeros(self.size, dtype=torch.float64)), self.constraints
+        fixed = parts.fixed_layers[:, None] | parts.fixed_nodes[None, :]
+        if (constraints.master >= 0).any() or fixed.sum() != len(constraints.constrained):
+            return None
+        g = np.zeros(self.size)
+        g[constraints.constrained] = constraints.value
+        b = f - parts.apply(g)
+        b[constraints.constrained] = constraints.value
+        return parts.matrix_of_free(), b
 
     def kronecker(self, u: Tensor) -> Kronecker:
         """The terms of the matrix at u."""

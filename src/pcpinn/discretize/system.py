@@ -20,6 +20,7 @@ from .check import check_boundary, check_pointwise
 from .constraints import Constraints
 from .pointwise import BoundaryFlux, Pointwise
 from .slab_mesh import AnyMesh
+from .slabs import TimeSlabs
 
 
 class Discretisation(Protocol):
@@ -128,14 +129,13 @@ def linear_system(discretisation: Discretisation) -> LinearSystem:
         )
     zero = torch.zeros(discretisation.size, dtype=torch.float64)
     tested_at = discretisation.constraints.tested_at
-    K = discretisation.matrix(zero)[tested_at]
     f = -discretisation.residual(zero).numpy()[tested_at]
-    if not (np.isfinite(K.data).all() and np.isfinite(f).all()):
+    system = discretisation.eliminated(f) if isinstance(discretisation, TimeSlabs) else None
+    A, b = system or _eliminate(discretisation.matrix(zero)[tested_at], f, discretisation.constraints)
+    if not (np.isfinite(A.data).all() and np.isfinite(b).all()):
         raise PcpinnError(
             "the assembled matrix or right-hand side is not finite", "check flux, source and conditions for NaN"
         )
-    constraints = discretisation.constraints
-    A, b = _eliminate(K, f, constraints)
     _refuse_singular(A, discretisation)
     points, point_of = _distinct(discretisation)
     return LinearSystem(

@@ -79,7 +79,7 @@ class MLP(nn.Module):
         self.architecture, self.outputs = architecture, outputs
         lo = torch.as_tensor(lower, dtype=torch.float64)
         hi = torch.as_tensor(upper, dtype=torch.float64)
-        frequencies = architecture.features.frequencies(len(lo), generator)
+        frequencies = architecture.features.frequencies(len(lo), generator, (hi - lo) / 2)
         self.register_buffer("centre", ((lo + hi) / 2).to(dtype))
         self.register_buffer("half_width", ((hi - lo) / 2).to(dtype))
         self.register_buffer("frequencies", frequencies.to(dtype))

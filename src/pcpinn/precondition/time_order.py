@@ -6,7 +6,6 @@ equal blocks (equal steps, coefficients that do not depend on time) share one fa
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -72,35 +71,29 @@ class TimeOrder:
         A = sp.csr_matrix(A)
         ilu = ILU(self.drop_tolerance, self.fill_factor, self.sweep_tolerance, self.ordering)
         slabs: list[Slab] = []
+        blocks, couplings = _Different(), _Different()
         factors: list[Factors] = []
-        couplings: list[sp.csr_matrix] = []
-        known: dict[bytes, int] = {}
+        previous: tuple[Slab, sp.csr_matrix] | None = None
         for start, end in zip(self.starts[:-1], self.starts[1:], strict=True):
-            rows = A[start:end]
-            if rows.nnz and rows.indices.max() >= end:
+            rows = _shifted_rows(A, start, end)
+            if rows.nnz and rows.indices.max() >= end - start:
                 raise PcpinnError(
                     "an equation depends on later times, so the system cannot be solved in the order of time",
                     "use preconditioner=ilu or separable",
                 )
-            block = rows[:, start:end]
-            key = b"D" + _digest(block)
-            if key not in known:
-                known[key] = len(factors)
+            if previous is not None and _same(rows, previous[1]):
+                twin = previous[0]
+                slabs.append(Slab(start, end, twin.block, start + twin.since - twin.start, twin.coupling))
+                continue
+            block, earlier, back = _split(rows)
+            number = blocks.number_of(block)
+            if number == len(factors):
                 factors.append(ilu.build(block))
-            earlier = rows[:, :start]
-            since, coupling = start, None
-            if earlier.nnz:
-                since = int(earlier.indices.min())
-                part = earlier[:, since:]
-                own = b"E" + _digest(part)
-                if own not in known:
-                    known[own] = len(couplings)
-                    couplings.append(part)
-                coupling = known[own]
-            slabs.append(Slab(start, end, known[key], since, coupling))
+            slabs.append(Slab(start, end, number, start - back, couplings.number_of(earlier) if back else None))
+            previous = slabs[-1], rows
         entries = sum(factors[s.block].fill * _entries(A, s) for s in slabs)
-        transposed = tuple(sp.csr_matrix(c.T) for c in couplings)
-        return Slabs(tuple(slabs), tuple(factors), tuple(couplings), transposed, entries / A.nnz)
+        transposed = tuple(sp.csr_matrix(c.T) for c in couplings.matrices)
+        return Slabs(tuple(slabs), tuple(factors), tuple(couplings.matrices), transposed, entries / A.nnz)
 
     def apply(self, state: Slabs, r: np.ndarray) -> np.ndarray:
         """P^-1 r, forward in time."""
@@ -208,13 +201,42 @@ def _entries(A: sp.csr_matrix, s: Slab) -> int:
     return int((part >= s.start).sum())
 
 
-def _digest(M: sp.csr_matrix) -> bytes:
-    """Equal matrices have equal digests; values are compared to 10 digits, because steps of equal length differ by rounding."""
-    M.sort_indices()
-    scale = float(np.abs(M.data).max()) if M.nnz else 1.0
-    rounded = np.round(M.data / scale, 10) + 0.0
-    parts = (np.float64(f"{scale:.9e}").tobytes(), rounded.tobytes(), M.indices.tobytes(), M.indptr.tobytes())
-    digest = hashlib.blake2b(digest_size=16)
-    for part in (repr(M.shape).encode(), *parts):
-        digest.update(part)
-    return digest.digest()
+def _shifted_rows(A: sp.csr_matrix, start: int, end: int) -> sp.csr_matrix:
+    """Rows start:end, with columns counted from `start` (negative for earlier unknowns); not a matrix to compute with."""
+    part = slice(A.indptr[start], A.indptr[end])
+    rows = sp.csr_matrix((end - start, end - start))
+    rows.data, rows.indices = A.data[part], A.indices[part].astype(np.int64) - start
+    rows.indptr = A.indptr[start : end + 1] - A.indptr[start]
+    return rows
+
+
+def _split(rows: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.csr_matrix, int]:
+    """Shifted rows -> the diagonal block, the coupling to earlier unknowns, and how far back that reaches."""
+    back = max(0, -int(rows.indices.min())) if rows.nnz else 0
+    n = rows.shape[0]
+    whole = sp.csr_matrix((rows.data, rows.indices + back, rows.indptr), shape=(n, back + n))
+    return sp.csr_matrix(whole[:, back:]), sp.csr_matrix(whole[:, :back]), back
+
+
+def _same(a: sp.csr_matrix, b: sp.csr_matrix) -> bool:
+    """Equal up to rounding: steps of equal length differ in their last digits."""
+    if a.shape != b.shape or a.nnz != b.nnz:
+        return False
+    if not (np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)):
+        return False
+    return bool(np.allclose(a.data, b.data, rtol=1e-9, atol=1e-11 * np.abs(b.data).max(initial=0.0)))
+
+
+class _Different:
+    """Matrices without repeats."""
+
+    def __init__(self) -> None:
+        self.matrices: list[sp.csr_matrix] = []
+
+    def number_of(self, M: sp.csr_matrix) -> int:
+        """Its number, new if it has not been seen."""
+        for k, known in enumerate(self.matrices):
+            if _same(M, known):
+                return k
+        self.matrices.append(M)
+        return len(self.matrices) - 1

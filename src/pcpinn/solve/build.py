@@ -73,6 +73,8 @@ def _slab_mesh(problem: Problem, settings: Settings) -> SlabMesh:
         grading=settings.grading,
         curvature=settings.curvature,
         periodic=problem.periodic_pairs,
+        kinks=(settings.kinks or ())[:-1],
+        layers=settings.layers,
     )
     slabs = settings.time_cells or 10
     return SlabMesh(space, slab_times(domain.start, domain.end, slabs, settings.time_halvings))
@@ -146,6 +148,7 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings) -> MLP:
         settings.feature_high,
         settings.feature_std,
         settings.kinks or (),
+        settings.frequencies or (),
     )
     architecture = Architecture(settings.width, settings.depth, settings.activation, settings.initialisation, features)
     lower, upper = mesh.bounds

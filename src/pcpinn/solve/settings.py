@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import PcpinnError
 
-Kinks = tuple[tuple[float, ...], ...]
+PerAxis = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Settings:
         width, depth: hidden layers; activation: tanh, silu, gelu, sin.
         initialisation: torch, glorot-normal, glorot-uniform, he-normal, he-uniform.
         features: none, log or gaussian Fourier features; feature_count, feature_low, feature_high (exponents of 2, log),
-            feature_std (gaussian).
+            feature_std (gaussian); or list, with frequencies along each axis, in radians per unit, such as 6.28;6.28;4.44,8.31.
         kinks: coordinates along each axis where the slope of the solution jumps (interfaces of materials), such as -2,2;0 for
             x = -2, x = 2 and y = 0: the network gets |x + 2|, |x - 2| and |y| as further inputs.
     Training
@@ -100,12 +100,13 @@ class Settings:
     depth: int = 3
     activation: str = "tanh"
     initialisation: str = "glorot-normal"
-    features: Literal["none", "log", "gaussian"] = "log"
+    features: Literal["none", "log", "gaussian", "list"] = "log"
     feature_count: int = 4
     feature_low: float = -2.0
     feature_high: float = 1.0
     feature_std: float = math.pi
-    kinks: Kinks | None = None
+    kinks: PerAxis | None = None
+    frequencies: PerAxis | None = None
 
     optimiser: Literal["auto", "gauss-newton", "adam", "lbfgs", "soap"] = "auto"
     iterations: int = 60
@@ -201,8 +202,8 @@ def _convert(key: str, value: Any, expected: Any) -> Any:
             if choice not in typing.get_args(kind):
                 raise ValueError
             return choice
-        if kind == Kinks:
-            return _kinks(value)
+        if kind == PerAxis:
+            return _per_axis(value)
         if typing.get_origin(kind) is tuple:
             parts = value.replace("x", ",").split(",") if isinstance(value, str) else value
             result = tuple(_whole(v) for v in ([parts] if np.isscalar(parts) else parts))
@@ -235,11 +236,11 @@ _NAMES = {
     float: "a number",
     bool: "true or false",
     str: "a name",
-    Kinks: "coordinates along each axis, such as -2,2;0",
+    PerAxis: "numbers along each axis, such as -2,2;0",
 }
 
 
-def _kinks(value: Any) -> Kinks | None:
+def _per_axis(value: Any) -> PerAxis | None:
     """Lists of numbers from text ("-2,2;0"), tuples or lists; None if there are none."""
     axes = [a.split(",") if a.strip() else [] for a in value.split(";")] if isinstance(value, str) else value
     if any(isinstance(c, bool) for axis in axes for c in axis):

@@ -35,7 +35,9 @@ def make(level: int) -> tuple[Reference, dict[str, Any]]:
         "unknowns": [coarse.unknowns, fine.unknowns],
         "difference": difference,
     }
-    note = f"cubic elements on curved tetrahedra, {fine.unknowns} unknowns; error: distance to {coarse.unknowns} unknowns"
+    note = (
+        f"cubic elements on curved tetrahedra, {fine.unknowns} unknowns; error: distance to {coarse.unknowns} unknowns"
+    )
     return Reference(x, fine.values[:, None], kind="certified", error=difference, note=note), made
 
 
