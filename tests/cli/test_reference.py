@@ -1,19 +1,15 @@
 """pcpinn reference, and solve --reference: as a user types them."""
 
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from exports import write_export
 from typed import run
 
 from pcpinn.catalog.makers import Level, Maker
 from pcpinn.catalog.reference_file import read_reference, write_reference
 from pcpinn.catalog.task import task_of_run
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "catalog"))
-from exports import write_export
 
 TINY = [
     "--set",
