@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from torch.func import vmap
+from torch.func import jacfwd, vmap
 
 from pcpinn.catalog.random_field import SIZE, nearest, random_field, two_phases
 
@@ -38,6 +38,8 @@ def test_the_nearest_entry_at_one_point_and_at_many():
         expected.append(table[i, j])  # y chooses the row
     found = vmap(lambda p: nearest(torch.from_numpy(table), p))(torch.from_numpy(x))
     np.testing.assert_array_equal(found.numpy(), expected)
+    slopes = vmap(jacfwd(lambda u, p: nearest(torch.from_numpy(table), p) * u), in_dims=(None, 0))
+    np.testing.assert_array_equal(slopes(torch.tensor(2.0, dtype=torch.float64), torch.from_numpy(x)).numpy(), expected)
 
 
 def test_two_phases():
