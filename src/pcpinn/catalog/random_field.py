@@ -37,4 +37,5 @@ def two_phases(below: float, above: float) -> np.ndarray:
 def nearest(table: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """The entry of a (256, 256) table nearest to one point of the unit square, x = (x, y, ...); works under `vmap`."""
     i = (x[:2].detach() * (SIZE - 1)).round().clamp(0, SIZE - 1).long()
-    return table.to(x)[i[1], i[0]]
+    flat = i[1:] * SIZE + i[:1]  # (1,): an index without axes would be read as a number, which vmap forbids
+    return table.to(x).flatten()[flat][0]
