@@ -34,9 +34,9 @@ def values(level: int) -> np.ndarray:
     return solve(_SIZES[level], points())[:, None]
 
 
-def solve(mesh_size: float, x: np.ndarray) -> np.ndarray:
-    """u at x (n, 3) from cells of a size."""
-    mesh = make_mesh(mesh_size)
+def solve(mesh_size: float, x: np.ndarray, curvature: float = 3.0) -> np.ndarray:
+    """u at x (n, 3) from cells of a size, and so many cells per radius of the balls."""
+    mesh = make_mesh(mesh_size, curvature)
     element = CubicTetrahedron()
     dofs = skfem.Dofs(mesh, element)
     A = sp.csr_matrix((dofs.N, dofs.N))
@@ -49,7 +49,7 @@ def solve(mesh_size: float, x: np.ndarray) -> np.ndarray:
     return _evaluate(mesh, dofs, u, x)
 
 
-def make_mesh(mesh_size: float) -> skfem.MeshTet2:
+def make_mesh(mesh_size: float, curvature: float = 3.0) -> skfem.MeshTet2:
     """Curved tetrahedra outside the balls; the plane z = JUMP consists of faces."""
     import netgen.occ as occ
 
@@ -59,7 +59,7 @@ def make_mesh(mesh_size: float) -> skfem.MeshTet2:
         for centre, r in BALLS:
             half = half - occ.Sphere(occ.Pnt(*centre), r)
         halves.append(half)
-    result = occ.OCCGeometry(occ.Glue(halves)).GenerateMesh(maxh=mesh_size, curvaturesafety=3.0)
+    result = occ.OCCGeometry(occ.Glue(halves)).GenerateMesh(maxh=mesh_size, curvaturesafety=curvature)
     nodes = np.array(result.Coordinates(), dtype=np.float64)
     cells = result.Elements3D().NumPy()["nodes"][:, :4].astype(np.int64) - 1
     used, cells = np.unique(cells, return_inverse=True)
