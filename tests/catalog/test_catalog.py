@@ -34,7 +34,7 @@ def test_anatomy(entry):
             assert (settings.optimiser, settings.iterations, settings.weights) == ("adam", iterations, "uniform")
     reference = entry.reference(**entry.parameters)
     assert reference.kind in ("exact", "certified")
-    assert reference.error < (1e-4 if entry.name in MAKERS else 1e-6)
+    assert reference.error < {"poisson3d-cg": 4e-4}.get(entry.name, 1e-4 if entry.name in MAKERS else 1e-6)
     assert reference.note
     assert len(reference.points) == len(reference.values)
 
@@ -59,6 +59,8 @@ def test_finite_elements_converge_to_the_reference(name, coarse, fine, ratio):
     ("name", "changes", "error"),
     [
         ("heat2d-vc", {"cells": (4, 12), "time_cells": 8, "degree": 2}, 0.15),
+        ("poisson2d-ms", {"cells": (5, 5), "layers": 1, "degree": 2}, 0.04),
+        ("poisson3d-cg", {"mesh_size": 0.15, "curvature": 1.0, "degree": 2}, 0.06),
         ("heat2d-cg", {"mesh_size": 2.5, "time_cells": 5, "degree": 1, "curvature": 2.0}, 0.1),
     ],
 )
@@ -125,7 +127,7 @@ def test_the_papers_form_of_the_wave_agrees_with_the_formula():
     assert discretisation_error(CATALOG["wave1d-c"], "paper", {}) == pytest.approx(1.3e-2, rel=0.2)
 
 
-@pytest.mark.parametrize(("name", "nodes"), [("poisson2d-c", 10602), ("poisson2d-cg", 9382)])
+@pytest.mark.parametrize(("name", "nodes"), [("poisson2d-c", 10602), ("poisson2d-cg", 9382), ("poisson2d-ms", 101**2)])
 def test_paper_meshes_have_the_papers_size(name, nodes):
     entry = CATALOG[name]
     parameters, settings = entry.resolve("paper", {})

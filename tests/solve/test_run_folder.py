@@ -40,6 +40,8 @@ def run(solution, tmp_path):
         {"precision": "float32"},
         {"features": "gaussian", "activation": "sin"},
         {"features": "none", "depth": 3, "initialisation": "he-normal"},
+        {"kinks": "0.25,0.5"},
+        {"kinks": "0.25,0.5", "precision": "float32"},
     ],
 )
 def test_round_trip_gives_identical_values(tmp_path, changes):
@@ -235,6 +237,10 @@ def architecture(**changes):
         ({}, architecture(features={"kind": "none", "more": 1})),
         ({}, architecture(features={"kind": "magic"})),
         ({}, architecture(features={"kind": "log", "count": "3"})),
+        ({}, architecture(features={"kind": "none", "kinks": "0.5"})),
+        ({}, architecture(features={"kind": "none", "kinks": [[None]]})),
+        ({}, architecture(features={"kind": "none", "kinks": [[0.5], [0.5]]})),
+        ({}, architecture(features={"kind": "none", "kinks": [[0.5, 0.6]]})),
         ({}, architecture(surprise=1)),
         pytest.param({}, {"outputs": float("inf")}),
         pytest.param({"theta": np.full(38, np.nan)}, {}),
@@ -367,7 +373,8 @@ def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch, failing):
 
 
 def test_architectures_survive(tmp_path):
-    for features in (Features("none"), Features("log", 2, -1, 1), Features("gaussian", 3)):
+    kinked = Features("log", 2, -1, 1, kinks=((0.5, 1.5),))
+    for features in (Features("none"), Features("log", 2, -1, 1), Features("gaussian", 3), kinked):
         network = MLP(
             Architecture(4, 2, "silu", "he-normal", features), [0.0], [2.0], 2, torch.Generator().manual_seed(1)
         )
@@ -376,6 +383,7 @@ def test_architectures_survive(tmp_path):
         assert back.architecture == network.architecture
         assert torch.equal(back.theta, network.theta)
         assert torch.equal(back.frequencies, network.frequencies)
+        assert torch.equal(back.kinks, network.kinks)
 
 
 def test_a_solution_made_by_hand_can_be_saved(tmp_path):

@@ -14,6 +14,8 @@ from .maker import Agreement, Level, Maker, agreement
 MAKERS: dict[str, str] = {
     "heat2d-cg": "heat2d_cg",
     "heat2d-vc": "heat2d_vc",
+    "poisson2d-ms": "poisson2d_ms",
+    "poisson3d-cg": "poisson3d_cg",
 }
 
 
