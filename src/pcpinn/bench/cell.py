@@ -78,14 +78,20 @@ class Cell:
             ValueError: when the data is not such a cell.
         """
         try:
-            changes = data["changes"]
-            texts = [data[k] for k in ("problem", "method", "preset")] + [x for pair in changes.items() for x in pair]
+            words = [
+                data["problem"],
+                data["method"],
+                data["preset"],
+                *data["changes"].keys(),
+                *data["changes"].values(),
+            ]
             optional = [data.get("file"), data.get("digest")]
-            if not all(isinstance(t, str) for t in texts) or not all(t is None or isinstance(t, str) for t in optional):
+            if not all(isinstance(w, str) for w in words) or not all(w is None or isinstance(w, str) for w in optional):
                 raise ValueError("its words are not text")
             if type(data["seed"]) is not int:
                 raise ValueError("its seed is not a whole number")
-            return cls(*texts[:3], tuple(sorted(changes.items())), data["seed"], *optional)
+            changes = tuple(sorted(data["changes"].items()))
+            return cls(words[0], words[1], words[2], changes, data["seed"], optional[0], optional[1])
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"it lacks {error}") from error
 

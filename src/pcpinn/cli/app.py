@@ -22,7 +22,9 @@ from ..solve.reference import Reference
 from ..solve.report import write_report
 from ..solve.run_folder import load, read_run, require_free
 from ..solve.solution import Solution
+from .bench import bench, report
 from .display import TerminalProgress, published_table, result_table, standard_output_kept_clean
+from .options import AsJson, Changes, pairs
 from .tables import read_points, write_values
 
 app = typer.Typer(
@@ -33,16 +35,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
-Changes = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
-]
 ProblemFile = Annotated[
     Path | None, typer.Option("--problem", help="The .py file of a run or prepared problem that came from one.")
 ]
-AsJson = Annotated[
-    bool,
-    typer.Option("--json", help="Print the result as one JSON object on standard output, all else on standard error."),
-]
+app.command()(bench)
+app.command()(report)
 
 
 @app.command("list")
@@ -103,9 +100,9 @@ def solve(
     find_method(method)
     with standard_output_kept_clean():
         if name.endswith(SUFFIX):
-            task = read_prepared(Path(name), {**_pairs(changes), **options}, problem)
+            task = read_prepared(Path(name), {**pairs(changes), **options}, problem)
         else:
-            task = find_task(name, preset, {**_pairs(changes), **options})
+            task = find_task(name, preset, {**pairs(changes), **options})
         folder = out or _free_folder(Path("runs") / f"{task.record['problem']}-{task.record['preset']}")
         require_free(folder)
         solution = _carry_out(task, folder, method, resume=False)
@@ -123,7 +120,7 @@ def prepare(
     if out.suffix != SUFFIX:
         raise PcpinnError(f"{out} does not end in {SUFFIX}", f"write --out {out.with_suffix(SUFFIX)}")
     with standard_output_kept_clean():
-        write_prepared(find_task(name, preset, _pairs(changes)), out)
+        write_prepared(find_task(name, preset, pairs(changes)), out)
     print(out)
 
 
@@ -136,7 +133,7 @@ def resume(
 ) -> None:
     """Continue an interrupted run (or, with --set iterations=N, a finished one)."""
     with standard_output_kept_clean():
-        task = task_of_run(folder, problem, _pairs(changes))
+        task = task_of_run(folder, problem, pairs(changes))
         solution = _carry_out(task, folder, str(read_run(folder).get("method")), resume=True)
     _conclude(solution, folder, as_json)
 
@@ -195,18 +192,6 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(1)
     finally:
         warnings.showwarning = usual
-
-
-def _pairs(changes: list[str] | None) -> dict[str, str]:
-    result = {}
-    for item in changes or []:
-        key, separator, value = item.partition("=")
-        if not separator or not key:
-            raise PcpinnError(
-                f"--set {item!r} is not of the form key=value", "write --set mesh_size=0.02, for instance"
-            )
-        result[key.strip()] = value.strip()
-    return result
 
 
 def _free_folder(wanted: Path) -> Path:
