@@ -20,7 +20,7 @@ _MARKERS = {"default": "o", "quick": "^", "paper": "s"}
 def overview(summaries: Sequence[Summary]) -> Figure:
     """L2RE by problem: ours, the paper's, its best other method."""
     problems = list(dict.fromkeys(s.problem for s in summaries))
-    figure = new_figure(7.2, 0.9 + 0.36 * len(problems))
+    figure = new_figure(7.2, 1.3 + 0.34 * len(problems))
     ax = figure.subplots()
     ax.set_xscale("log")
     at = {p: i for i, p in enumerate(problems)}
@@ -32,7 +32,7 @@ def overview(summaries: Sequence[Summary]) -> Figure:
             ax.errorbar(paper.mean, y, xerr=_bar(paper), fmt="D", color=PAPER_COLOUR, ms=5, lw=1, label="paper")
     for s in summaries:
         mean = s.mean("l2re")
-        if mean is not None and s.is_plain:
+        if mean is not None and mean.mean > 0:
             marker = _MARKERS.get(s.preset, "o")
             ax.errorbar(
                 mean.mean, at[s.problem], xerr=_bar(mean), fmt=marker, color=colour(s.method), ms=5.5, lw=1,
@@ -41,7 +41,7 @@ def overview(summaries: Sequence[Summary]) -> Figure:
     ax.set_yticks(list(at.values()), [plain(p) for p in at])
     ax.set_ylim(len(problems) - 0.5, -0.5)
     ax.set_xlabel("relative L2 error")
-    _legend_once(ax)
+    _legend_below(figure, ax)
     return figure
 
 
@@ -51,11 +51,12 @@ def _bar(mean: Mean | object) -> list[list[float]] | None:
     return None if not std else [[min(std, 0.9 * value)], [std]]
 
 
-def _legend_once(ax: Axes) -> None:
+def _legend_below(figure: Figure, ax: Axes) -> None:
+    """Each label once."""
     handles, labels = ax.get_legend_handles_labels()
     unique = dict(zip(labels, handles, strict=True))
     if unique:
-        ax.legend(list(unique.values()), list(unique), loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0)
+        figure.legend(list(unique.values()), list(unique), loc="outside lower center", ncols=min(4, len(unique)))
 
 
 def convergence(curves: Sequence[tuple[Summary, Sequence[tuple[History, float | None]]]]) -> Figure:
@@ -67,6 +68,7 @@ def convergence(curves: Sequence[tuple[Summary, Sequence[tuple[History, float | 
     figure = new_figure(7.6, 3.0)
     axes = figure.subplots(1, 2, sharey=True)
     for summary, trials in curves:
+        above = 2 + (summary.method == "pcpinn")
         look = {"color": colour(summary.method), "ls": PRESET_LINES.get(summary.preset, "-")}
         for history, error in trials:
             data = history.to_array()
@@ -75,19 +77,16 @@ def convergence(curves: Sequence[tuple[Summary, Sequence[tuple[History, float | 
             if not len(data):
                 continue
             for ax, x in zip(axes, (data[:, 0], data[:, 1]), strict=True):
-                ax.plot(x, np.sqrt(2 * data[:, 2]), lw=1, alpha=0.8, label=plain(summary.label), **look)
+                ax.plot(x, np.sqrt(2 * data[:, 2]), lw=1, alpha=0.8, label=plain(summary.label), zorder=above, **look)
                 if error:
-                    ax.plot(x[-1], error, "o", color=look["color"], ms=4)
+                    ax.plot(x[-1], error, "o", color=look["color"], ms=4, zorder=above)
     for ax, name in zip(axes, ("iteration", "seconds of training"), strict=True):
         ax.set_yscale("log")
         ax.set_xlabel(name)
         if len(ax.lines) and max(float(np.max(line.get_xdata())) for line in ax.lines) > 1000:
             ax.set_xscale("log")
     axes[0].set_ylabel("sqrt(2 loss); dots: L2RE")
-    handles, labels = axes[1].get_legend_handles_labels()
-    unique = dict(zip(labels, handles, strict=True))
-    if unique:
-        figure.legend(list(unique.values()), list(unique), loc="outside lower center", ncols=min(3, len(unique)))
+    _legend_below(figure, axes[1])
     return figure
 
 

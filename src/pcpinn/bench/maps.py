@@ -15,7 +15,7 @@ from ..solve.reference import Reference
 from ..solve.solution import Solution
 from .graphics import colour, new_figure, plain
 
-_SLICES, _COMPONENTS, _DECADES = 3, 3, 4
+_SLICES, _COMPONENTS = 3, 3
 _AXES = ("x", "y", "z")
 
 
@@ -41,11 +41,13 @@ def error_maps(solutions: Sequence[tuple[str, str, Solution]], reference: Refere
     panels: list[list[tuple[str, np.ndarray, np.ndarray, LogNorm | None]]]
     panels = [[(title, keep, values[0][keep, k], None) for title, keep, k in columns]]
     top = max(float(e.max()) for e in shown)
-    norm = LogNorm(max(top * 10.0**-_DECADES, 1e-16), max(top, 1e-15))
+    low = min(float(np.quantile(e, 0.05)) for e in shown)  # of the best of them
+    norm = LogNorm(max(min(low, top * 1e-2), top * 1e-8, 1e-16), max(top, 1e-15))
     for (_, label, _), error in zip(solutions, shown, strict=False):
         panels.append([(f"|error|, {label}", keep, error[keep, k], norm) for _, keep, k in columns])
     if len(columns) == 1:
-        panels = [[row[0] for row in panels]]
+        flat = [row[0] for row in panels]
+        panels = [flat[:2], flat[2:]] if len(flat) == 4 else [flat]
     height, width = len(panels), len(panels[0])
     figure = new_figure(3.3 * width, 2.8 * height)
     axes = np.atleast_2d(figure.subplots(height, width, squeeze=False))
@@ -75,7 +77,9 @@ def _curves(
         left.plot(x, values[0][order, k], color=colour(solutions[0][0]), lw=1.4, label=solutions[0][2].names[component])
         left.plot(x, reference.values[order, k], color="black", lw=0.8, ls=":", label="reference")
         for (method, label, _), error in zip(solutions, errors, strict=True):
-            right.semilogy(x, error[order, k], color=colour(method), lw=1, label=plain(label))
+            right.semilogy(
+                x, error[order, k], color=colour(method), lw=1, label=plain(label), zorder=2 + (method == "pcpinn")
+            )
     left.set_title("solution")
     right.set_title("|error|")
     for ax in (left, right):

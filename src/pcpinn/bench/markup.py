@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 STYLE = """
 :root{color-scheme:light dark;--ink:#1f2933;--soft:#5b6875;--line:#dfe4ea;--page:#fbfcfd;--card:#fff;--mark:#2563eb;
@@ -22,18 +22,19 @@ nav a{border:1px solid var(--line);border-radius:1rem;padding:.1rem .7rem;text-d
 .box{overflow-x:auto;border:1px solid var(--line);border-radius:.6rem;background:var(--card);margin:.6rem 0}
 table{border-collapse:collapse;width:100%;font-size:.9rem;font-variant-numeric:tabular-nums}
 th,td{padding:.4rem .7rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap;vertical-align:top}
-th:first-child,td:first-child{text-align:left;position:sticky;left:0;background:var(--card)}
+th:first-child,td:first-child{text-align:left;position:sticky;left:0;background:var(--card);white-space:normal;min-width:9rem}
 thead th{color:var(--soft);font-weight:600}tbody tr:last-child td{border-bottom:0}
-tr.best td{background:var(--good)}tr.best td:first-child{font-weight:600}
+tr.problem td{font-weight:700;padding-top:.9rem}tr.best td,tr.best td:first-child{background:var(--good)}
+tr.paper td,tr.other td{color:var(--soft)}tr.other td{white-space:normal}
 figure{margin:1rem 0;border:1px solid var(--line);border-radius:.6rem;background:#fff;padding:.6rem}
 figure img{display:block;max-width:100%;height:auto;margin:auto}
-figcaption{color:#5b6875;font-size:.85rem;padding:.5rem .3rem 0}
+.wide{overflow-x:auto}figcaption{color:#5b6875;font-size:.85rem;padding:.5rem .3rem 0}
 pre{overflow-x:auto;background:var(--card);
 border:1px solid var(--line);border-radius:.6rem;padding:.7rem;font-size:.82rem;margin:.5rem 0}
 details{margin:.6rem 0}summary{cursor:pointer;color:var(--mark)}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:.5rem 0}dt{color:var(--soft)}dd{margin:0;min-width:0}
-@media (max-width:40rem){main{padding:1rem .7rem 3rem}dl{grid-template-columns:1fr}dd{margin-bottom:.4rem}
-th,td{padding:.35rem .5rem}td:first-child,th:first-child{max-width:9rem;white-space:normal}}
+@media (max-width:40rem){main{padding:1rem .7rem 3rem}dl{gap:.1rem .7rem}figure img{max-width:none;width:max(100%,35rem)}
+th,td{padding:.35rem .5rem}th:first-child,td:first-child{min-width:7rem}}
 @media print{.box,pre{overflow:visible}pre{white-space:pre-wrap}section{break-inside:avoid}}
 """
 
@@ -54,20 +55,24 @@ def page(title: str, body: str) -> str:
     )
 
 
-def table(header: Sequence[str], lines: Iterable[Sequence[str]], best: Iterable[int] = ()) -> str:
-    """A table in a box of its own that scrolls where it is too wide; some lines marked."""
-    marked = set(best)
+def table(header: Sequence[str], lines: Iterable[Sequence[str]], kinds: Mapping[int, str] | None = None) -> str:
+    """A table in a box of its own that scrolls where it is too wide; `kinds` are the classes of some lines."""
     head = "".join(f'<th scope="col">{text(h)}</th>' for h in header)
     rows = []
     for i, line in enumerate(lines):
+        kind = (kinds or {}).get(i, "")
         cells = "".join(f"<td>{text(c)}</td>" for c in line)
-        rows.append(f'<tr class="best">{cells}</tr>' if i in marked else f"<tr>{cells}</tr>")
-    return f'<div class="box" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        rows.append(f'<tr class="{text(kind)}">{cells}</tr>' if kind else f"<tr>{cells}</tr>")
+    body = "".join(rows)
+    return f'<div class="box" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def figure(address: str, alternative: str, caption: str) -> str:
     """A picture with its caption."""
-    return f'<figure><img src="{text(address)}" alt="{text(alternative)}"><figcaption>{text(caption)}</figcaption></figure>'
+    return (
+        f'<figure><div class="wide" tabindex="0"><img src="{text(address)}" alt="{text(alternative)}"></div>'
+        f"<figcaption>{text(caption)}</figcaption></figure>"
+    )
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:

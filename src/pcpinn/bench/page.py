@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from ..catalog import CATALOG
-from ..catalog.published import best_baseline, paper_result
 from ..errors import PcpinnError
 from ..files import read_json, write_atomically
 from ..solve.reference import Reference
@@ -25,7 +24,7 @@ from .outputs import NOTE, main_summaries
 from .plan import Plan
 from .results import Row
 from .study_table import Sweep, sweep_header, sweep_lines, sweeps
-from .table import METRICS, Summary, gain_text, seconds, short, summarise, trials_text, with_std
+from .table import HEADER, METRICS, Summary, main_lines, seconds, short, summarise
 
 _MOST_CURVES, _MOST_MAPS = 8, 3
 
@@ -102,23 +101,18 @@ def _head(report: _Report, problems: Sequence[str], found: Sequence[Sweep]) -> s
 def _overview(report: _Report, summaries: Sequence[Summary]) -> str:
     if not summaries:
         return ""
-    header = ["problem", "run", "trials", *METRICS.values(), "time", "paper L2RE", "best other L2RE", "paper / ours"]
-    lines, best, seen = [], [], set()
-    for i, s in enumerate(summaries):
-        paper, other = paper_result(s.problem), best_baseline(s.problem)
-        if s.problem not in seen and s.finished:
-            best.append(i)
-        seen.add(s.problem)
-        means = [with_std(s.mean(m)) for m in METRICS]
-        beside = [with_std(paper), f"{with_std(other)} {other.method}" if other else "-", gain_text(s)]
-        lines.append([s.problem, s.label, trials_text(s), *means, seconds(s.mean("total_s")), *beside])
+    lines = main_lines(summaries)
+    kinds = {i: line.kind for i, line in enumerate(lines)}
+    for i, kind in list(kinds.items()):
+        if kind == "ours" and kinds[i - 1] == "problem" and lines[i].cells[2] != "-":
+            kinds[i] = "best"
     drawn = ""
     if any(s.mean("l2re") for s in summaries):
         caption = (
             "Mean relative L2 error (bars: standard deviation) of ours, the paper's PCPINN and its best other method."
         )
         drawn = report.draw(overview(summaries), "overview", "errors by problem", caption)
-    return f'<h2>All problems</h2><p class="soft">{text(NOTE)}</p>{table(header, lines, best)}{drawn}'
+    return f'<h2>All problems</h2><p class="soft">{text(NOTE)}</p>{table(HEADER, [line.cells for line in lines], kinds)}{drawn}'
 
 
 def _problem(report: _Report, name: str, summaries: Sequence[Summary]) -> str:
@@ -273,5 +267,6 @@ def _reproduction(report: _Report) -> str:
         "<h2>How to make all of it again</h2>"
         + code([*commands, f"pcpinn report {report.bench.path.name}"])
         + '<p class="soft">On a GPU node without a mesher: pcpinn prepare NAME --preset PRESET --out NAME.pcpinn, then name the '
-        "file in --problems. Seeds fix the runs on one machine; other machines and versions differ in the last digits, and in times.</p>"
+        "file in --problems. Seeds fix the runs on one machine; other machines and versions differ in the last digits, "
+        "and in times.</p>"
     )

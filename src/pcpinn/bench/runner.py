@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -11,7 +12,6 @@ import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
 from typing import Any
 
 from ..errors import PcpinnError
@@ -90,7 +90,7 @@ def _continued(bench: BenchFolder, watch: Watch) -> list[Planned]:
     return [c for c in cells.values() if c not in own]
 
 
-@contextmanager
+@contextlib.contextmanager
 def _outcomes(
     bench: BenchFolder, todo: Sequence[Planned], jobs: int, device: str | None, watch: Watch, lock: int
 ) -> Iterator[Iterator[tuple[Planned, Row]]]:
@@ -148,7 +148,8 @@ class _Team:
             except (BrokenPipeError, ValueError):
                 pass  # it died; the exit status tells more
             finally:
-                process.stdin.close()
+                with contextlib.suppress(BrokenPipeError):
+                    process.stdin.close()
                 process.stdout.close()
                 code = process.wait()
                 with self._guard:

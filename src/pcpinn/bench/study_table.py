@@ -10,7 +10,7 @@ from .results import Row
 from .studies import STUDIES, StudyFigure, paper_study
 from .table import Mean, markdown_table, mean_of, seconds, short, with_std
 
-_COLUMNS = {"condition": "condition", "applied_error": "P^-1 b error", "quality": "quality of P"}
+_COLUMNS = {"condition": "condition", "applied_error": "P^-1 b error", "quality": "P quality"}
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,10 @@ from ..catalog import CATALOG
 from ..catalog.published import published_figures
 from ..errors import PcpinnError
 
-_LINEAR: tuple[str, ...] = ("poisson2d-c", "poisson2d-cg", "poisson3d-cg", "poisson2d-ms", "heat2d-vc", "heat2d-ms", "heat2d-cg", "wave1d-c",
-           "wave2d-ms", "wave2d-long")  # fmt: skip
+_LINEAR: tuple[str, ...] = (
+    "poisson2d-c", "poisson2d-cg", "poisson3d-cg", "poisson2d-ms", "heat2d-vc", "heat2d-ms", "heat2d-cg", "wave1d-c",
+    "wave2d-ms", "wave2d-long",
+)  # fmt: skip
 SUITES = ("linear", "paper", "all")
 
 

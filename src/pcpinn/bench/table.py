@@ -43,11 +43,6 @@ class Summary:
         return mean_of(getattr(r, column) for r in self.finished)
 
     @property
-    def is_plain(self) -> bool:
-        """Whether the preset is unchanged, but for what a method needs of its own."""
-        return self.changes == "" or self.method == "pinn"
-
-    @property
     def label(self) -> str:
         """Method, preset and changes in one line."""
         return " ".join(w for w in (self.method, self.preset, self.changes.replace(";", " ")) if w)
@@ -78,7 +73,7 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
 
 def short(value: float | None) -> str:
     """Three digits: 1.23e-4; a dash for nothing."""
-    return "-" if value is None else exponent(f"{value:.2e}")
+    return "-" if value is None else "0" if value == 0 else exponent(f"{value:.2e}")
 
 
 def exponent(text: str) -> str:
@@ -123,23 +118,40 @@ def markdown_table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str
     return "\n".join("| " + " | ".join(line) + " |" for line in [list(header), ["---"] * len(header), *rows])
 
 
-HEADER = ("problem", "method", "preset", "changes", "trials", "L2RE", "L1RE", "MSE", "time", "paper L2RE",
-          "best other L2RE", "paper / ours")  # fmt: skip
+@dataclass(frozen=True)
+class Line:
+    """A line of the main table, for `HEADER`; kind is problem, ours, paper or other."""
+
+    kind: str
+    cells: tuple[str, ...]
 
 
-def summary_line(s: Summary) -> list[str]:
-    """A summary as the cells of one line, for `HEADER`."""
-    paper, other = paper_result(s.problem), best_baseline(s.problem)
-    return [
-        s.problem, s.method, s.preset, s.changes.replace(";", " "), trials_text(s),
-        *(with_std(s.mean(m)) for m in METRICS), seconds(s.mean("total_s")),
-        with_std(paper), f"{with_std(other)} {other.method}" if other else "-", gain_text(s),
-    ]  # fmt: skip
+HEADER = ("run", "trials", *METRICS.values(), "time", "paper / ours")
 
 
-def summaries_as_markdown(summaries: Iterable[Summary]) -> str:
+def main_lines(summaries: Sequence[Summary]) -> list[Line]:
+    """Problem by problem: its name, our runs, best first, then what the paper reports."""
+    lines = []
+    for problem in dict.fromkeys(s.problem for s in summaries):
+        lines.append(Line("problem", (problem, *[""] * (len(HEADER) - 1))))
+        for s in (s for s in summaries if s.problem == problem):
+            means = [with_std(s.mean(m)) for m in METRICS]
+            lines.append(Line("ours", (s.label, trials_text(s), *means, seconds(s.mean("total_s")), gain_text(s))))
+        if paper_result(problem) is not None:
+            theirs = [with_std(paper_result(problem, m)) for m in METRICS.values()]
+            others = [best_baseline(problem, m) for m in METRICS.values()]
+            best = [f"{with_std(o)} {o.method}" if o else "-" for o in others]
+            lines.append(Line("paper", ("paper", "", *theirs, "", "")))
+            lines.append(Line("other", ("best other in the paper", "", *best, "", "")))
+    return lines
+
+
+def summaries_as_markdown(summaries: Sequence[Summary]) -> str:
     """The main table."""
-    return markdown_table(HEADER, (summary_line(s) for s in summaries))
+    lines = main_lines(summaries)
+    return markdown_table(
+        HEADER, ([f"**{l.cells[0]}**", *l.cells[1:]] if l.kind == "problem" else l.cells for l in lines)
+    )
 
 
 def summaries_as_csv(summaries: Iterable[Summary]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -15,11 +16,10 @@ from rich.table import Table
 
 from ..bench import Cell, Row, Watch
 from ..bench.study_table import Sweep, sweep_header, sweep_lines
-from ..bench.table import METRICS, Summary, gain_text, seconds, short, trials_text, with_std
-from ..catalog.published import best_baseline, paper_result
+from ..bench.table import HEADER, Summary, main_lines, short
 from ..progress import Progress
 
-_WIDTH = 100
+_WIDTH, _LABEL = 100, 22
 
 
 class _RunLine(Progress):
@@ -104,39 +104,28 @@ def _name(cell: Cell) -> str:
 
 def main_table(summaries: Sequence[Summary]) -> Table:
     """Ours by problem, best first; below each problem the paper's figures."""
-    table = Table(box=box.SIMPLE_HEAD, title="mean (std) over trials", width=_WIDTH)
-    table.add_column("method preset, trials", overflow="fold", ratio=1)
-    for name in METRICS.values():
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("time", justify="right", no_wrap=True)
-    table.add_column("gain", justify="right", no_wrap=True)
-    for problem in dict.fromkeys(s.problem for s in summaries):
-        table.add_row(f"[bold]{escape(problem)}")
-        for s in (s for s in summaries if s.problem == problem):
-            table.add_row(
-                _label(s), *(with_std(s.mean(m)) for m in METRICS),
-                seconds(s.mean("total_s")), gain_text(s),
-            )  # fmt: skip
-        if paper_result(problem) is not None:
-            table.add_row("  paper", *(with_std(paper_result(problem, m)) for m in METRICS.values()), style="dim")
-            others = [best_baseline(problem, m) for m in METRICS.values()]
-            texts = [f"{with_std(o)}\n{o.method}" if o else "-" for o in others]
-            table.add_row("  its best other", *texts, style="dim")
-        table.add_section()
+    table = Table(box=box.SIMPLE_HEAD, title="mean (std) over trials", width=_WIDTH, pad_edge=False)
+    table.add_column("run", overflow="fold", ratio=1)
+    for name in HEADER[1:-1]:
+        table.add_column("n" if name == "trials" else name, justify="right", overflow="fold")
+    table.add_column("gain", justify="right")
+    styles = {"problem": "bold", "ours": "", "paper": "dim", "other": "dim"}
+    for i, line in enumerate(main_lines(summaries)):
+        if line.kind == "problem" and i:
+            table.add_section()
+        # the name of a method goes below its number, changed settings below the method
+        cells = [c.replace(") ", ")\n") if line.kind == "other" else c for c in line.cells]
+        first = cells[0] if line.kind == "problem" else textwrap.fill(cells[0], _LABEL, subsequent_indent="  ")
+        table.add_row(*map(escape, [first, *cells[1:]]), style=styles[line.kind])
     table.caption = "gain: the paper's L2RE divided by ours"
     return table
 
 
-def _label(s: Summary) -> str:
-    changes = f"\n    {s.changes.replace(';', ' ')}" if s.changes else ""
-    return escape(f"  {s.method} {s.preset}, {trials_text(s)}{changes}")
-
-
 def sweep_table(sweep: Sweep) -> Table:
     """One line per variant."""
-    table = Table(box=box.SIMPLE_HEAD, title=escape(sweep.title))
+    table = Table(box=box.SIMPLE_HEAD, title=escape(sweep.title), pad_edge=False, padding=(0, 1, 0, 0))
     for i, name in enumerate(sweep_header(sweep)):
-        table.add_column(name, justify="left" if i == 0 else "right", overflow="fold")
+        table.add_column(escape(name.replace(" ", "\n")), justify="left" if i == 0 else "right", overflow="fold")
     for line in sweep_lines(sweep):
         table.add_row(*map(escape, line))
     return table
