@@ -244,3 +244,25 @@ def test_damaged_plans_are_refused(finished, tmp_path, damage):
         BenchFolder(tmp_path).plans()
     with pytest.raises(PcpinnError, match=r"bench\.json"):
         tiny.run(tmp_path)
+
+
+def test_a_worker_ends_when_its_bench_is_gone(tmp_path):
+    """So that it does not go on writing where the next bench will."""
+    (planned,) = tiny.plan(trials=1, changes={"iterations": "1000000", "patience": "0"}).cells
+    order = {"folder": str(tmp_path), "cell": planned.to_dict(), "device": "cpu"}
+    path = os.pathsep.join(sys.path)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pcpinn.bench.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    process.stdin.write(json.dumps(order) + "\n")
+    process.stdin.flush()
+    while "iteration" not in json.loads(process.stdout.readline()):
+        pass
+    process.stdin.close()
+    assert process.wait(20) == 1
+    process.stdout.close()

@@ -95,18 +95,16 @@ def _slices(x: np.ndarray, mesh: Mesh) -> list[tuple[str, np.ndarray]]:
     name, at = ("t" if mesh.has_time else "z"), x[:, 2]
     lower, extent = at.min(), np.ptp(at) or 1.0
     levels = np.unique(np.round((at - lower) / extent, 9))
-    if len(levels) <= len(x) / 20:  # the reference comes in layers
-        places = [1 / 3, 2 / 3, 1.0] if mesh.has_time else [0.25, 0.5, 0.75]
-        chosen = [levels[round(p * (len(levels) - 1))] for p in places]
-        half = 1e-8
-    else:
-        chosen, half = [1 / 6, 1 / 2, 5 / 6], 0.025
-    slices = []
-    for level in dict.fromkeys(chosen):
-        keep = np.abs((at - lower) / extent - level) <= half
-        if keep.any():
-            slices.append((f" at {name} = {lower + extent * level:.3g}", keep))
-    return slices
+    slices: dict[str, np.ndarray] = {}
+    for place in (1 / 3, 2 / 3, 1.0) if mesh.has_time else (0.25, 0.5, 0.75):
+        if len(levels) <= len(x) / 20:  # the reference comes in layers
+            level = lower + extent * levels[round(place * (len(levels) - 1))]
+            keep = np.abs(at - level) <= 1e-8 * extent
+        else:  # scattered: the nearest twelfth of the points
+            level = float(np.quantile(at, min(place, 23 / 24)))
+            keep = np.abs(at - level) <= np.quantile(np.abs(at - level), 1 / 12)
+        slices[f" at {name} = {level:.3g}"] = keep
+    return list(slices.items())
 
 
 def _paint(figure: Figure, ax: Axes, x: np.ndarray, v: np.ndarray, norm: LogNorm | None, mesh: Mesh) -> None:
