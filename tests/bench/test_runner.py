@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import tiny
@@ -9,6 +10,7 @@ import tiny
 from pcpinn import PcpinnError
 from pcpinn.bench import BenchFolder, Request, execute, make_plan, runner
 from pcpinn.bench.watch import Watch
+from pcpinn.catalog import CATALOG
 
 
 class Recorder(Watch):
@@ -126,6 +128,28 @@ def test_a_half_run_of_other_settings_is_not_resumed(tmp_path):
     (tmp_path / "b" / "runs" / key / "result.json").unlink()
     (tmp_path / "b" / "results.csv").unlink()
     assert tiny.errors(tiny.run(tmp_path / "b", tiny.plan(trials=1))) == tiny.errors(rows)
+
+
+def test_a_diverged_run_is_run_again_on_retry(tmp_path):
+    (key,) = tiny.run(tmp_path / "b", tiny.plan(trials=1))
+    path = tmp_path / "b" / "runs" / key / "result.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "stopped_by": "not finite"}))
+    (tmp_path / "b" / "results.csv").unlink()
+    assert not tiny.run(tmp_path / "b", tiny.plan(trials=1))[key].finished
+    assert tiny.run(tmp_path / "b", tiny.plan(trials=1), retry=True)[key].finished
+
+
+def test_runs_of_a_preset_that_has_changed_are_told_and_run_again_on_retry(tmp_path, monkeypatch):
+    wanted = tiny.plan(trials=1)
+    (before,) = tiny.run(tmp_path / "b", wanted).values()
+    entry = execute.find_entry("poisson1d")
+    other = replace(entry, presets={**entry.presets, "quick": {**entry.presets["quick"], "activation": "sin"}})
+    monkeypatch.setitem(CATALOG, "poisson1d", other)
+    watch = Recorder()
+    assert list(tiny.run(tmp_path / "b", wanted, watch=watch).values()) == [before]
+    assert "1 runs were made with settings" in watch.notes[0]
+    (after,) = tiny.run(tmp_path / "b", wanted, retry=True).values()
+    assert after.l2re != before.l2re
 
 
 def test_kill_in_the_middle_then_resume_gives_the_same_table(tmp_path):
@@ -261,8 +285,7 @@ def test_a_worker_ends_when_its_bench_is_gone(tmp_path):
     )
     process.stdin.write(json.dumps(order) + "\n")
     process.stdin.flush()
-    while "iteration" not in json.loads(process.stdout.readline()):
-        pass
+    assert "stage" in json.loads(process.stdout.readline())
     process.stdin.close()
     assert process.wait(20) == 1
     process.stdout.close()

@@ -43,6 +43,23 @@ def recorded(bench: BenchFolder, planned: Planned) -> Row | None:
         return None
 
 
+def is_outdated(bench: BenchFolder, cell: Cell) -> bool:
+    """Whether a run was made with other settings than its preset means now; False where that cannot be told."""
+    try:
+        record = read_run(bench.run_folder(cell))
+        wanted = task_of(cell, reference=False).settings.to_dict() if cell.file is None else None
+    except PcpinnError:
+        return False
+    return wanted is not None and not same_settings(record.get("settings"), wanted)
+
+
+def discard(bench: BenchFolder, cell: Cell) -> None:
+    """Remove a run that there is no use in resuming: one that has come to an end."""
+    folder = bench.run_folder(cell)
+    if (folder / "result.json").exists():
+        shutil.rmtree(folder)
+
+
 def run_cell(bench: BenchFolder, planned: Planned, device: str | None, progress: Progress) -> Row:
     """Run a cell; whatever goes wrong becomes a row that says so."""
     cell = planned.cell

@@ -53,6 +53,8 @@ def write_figure(figure: Figure, folder: Path, name: str) -> tuple[str, list[Pat
     """Write name.png and name.pdf; also return the picture as a data address for a page."""
     folder.mkdir(parents=True, exist_ok=True)
     name = re.sub(r"[^A-Za-z0-9.=+-]+", "-", name).strip("-.")[:120]
+    figure.draw_without_rendering()  # lays it out once, not again for each form
+    figure.set_layout_engine("none")
     written = []
     for ending in ("png", "pdf"):
         out = io.BytesIO()

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from ..errors import PcpinnError
-from .execute import is_measured, recorded, run_cell
+from .execute import discard, is_measured, is_outdated, recorded, run_cell
 from .folder import BenchFolder
 from .plan import Plan, Planned
 from .results import Row, failed
@@ -39,7 +39,7 @@ def run_plan(
         plan: what to run; None for everything that was asked for so far.
         jobs: how many runs at a time; with one, they run in this process.
         device: auto, cpu or cuda; None leaves it to the settings.
-        retry: run those again that failed.
+        retry: run those again that failed, or whose preset has changed since.
         watch: told how far it is.
 
     Returns:
@@ -59,14 +59,26 @@ def run_plan(
             bench.require()
             wanted = _continued(bench, watch)
         rows = bench.rows()
-        todo = []
+        todo, outdated = [], 0
         for planned in wanted:
             row = rows.get(planned.cell.key)
+            if row is not None and row.finished and is_outdated(bench, planned.cell):
+                outdated += 1
+                if retry:
+                    rows.pop(row.key)
+                    discard(bench, planned.cell)
+                    row = None
+            elif row is not None and retry and not row.finished and row.stopped_by:  # it ran to its end, and badly
+                discard(bench, planned.cell)
             lacks_measure = (
                 planned.measure and row is not None and row.finished and not is_measured(bench, planned.cell)
             )
             if row is None or lacks_measure or (retry and not row.finished):
                 todo.append(planned)
+        if outdated and not retry:
+            watch.note(
+                f"{outdated} runs were made with settings that their preset no longer has: --retry runs them again"
+            )
         watch.begin(len(wanted), len(wanted) - len(todo))
         with _outcomes(bench, todo, jobs, device, watch, lock) as outcomes:
             for planned, row in outcomes:

@@ -38,8 +38,6 @@ RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.
 ProblemFile = Annotated[
     Path | None, typer.Option("--problem", help="The .py file of a run or prepared problem that came from one.")
 ]
-app.command()(bench)
-app.command()(report)
 
 
 @app.command("list")
@@ -171,6 +169,10 @@ def evaluate(
     solution = load(folder)
     x = read_points(points, solution.mesh.dimension)
     write_values(solution, x, out)
+
+
+app.command()(bench)
+app.command()(report)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -37,7 +37,9 @@ def bench(
     jobs: Annotated[int, typer.Option(help="Runs at a time; the cores are divided among them.")] = 1,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the benchmark.")] = Path("bench"),
-    retry: Annotated[bool, typer.Option("--retry", help="Run those again that failed.")] = False,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Run those again that failed, or whose preset has changed.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run suites, sweeps and ablations; given again, go on where it stopped. Alone with --out DIR: finish all of DIR."""
