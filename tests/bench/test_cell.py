@@ -42,9 +42,12 @@ def test_same_values_have_the_same_text():
     assert canonical({"P": "2"}, {"P": 1.0}) == (("P", "2"),)
 
 
-@pytest.mark.parametrize("value", [0.1 + 0.2, 1e-5, 1 / 3, 20000.0, float("inf"), None, True, (3, 4)])
+@pytest.mark.parametrize(
+    "value", [0.1 + 0.2, 1e-5, 1 / 3, 20000.0, float("inf"), None, True, (3, 4), ((-2.0, 1 / 3), (), (0.0,))]
+)
 def test_text_of_a_setting_reads_back(value):
     key = {bool: "curved", tuple: "cells", type(None): "mesh_size"}.get(type(value), "time_limit")
+    key = "kinks" if value and value == ((-2.0, 1 / 3), (), (0.0,)) else key
     settings = task_of(Cell("poisson1d", "pcpinn", "quick", ((key, as_text(value)),), 0)).settings
     assert getattr(settings, key) == value
 

@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from torch.func import jacfwd, vmap
 
 from pcpinn.catalog import CATALOG, PRESETS
+from pcpinn.catalog.makers import MAKERS
 from pcpinn.catalog.published import best_baseline, paper_result, published_figures
 from pcpinn.discretize.system import linear_system
+from pcpinn.problem.conditions import Dirichlet, NaturalCondition, evaluate
+from pcpinn.problem.field import Local
 from pcpinn.solve.build import make_discretisation, make_mesh
 from pcpinn.solve.reference import compare
 
@@ -26,10 +30,11 @@ def test_anatomy(entry):
         parameters, settings = entry.resolve(preset, {})
         assert entry.problem(**parameters).name == entry.name
         if preset == "paper":
-            assert (settings.optimiser, settings.iterations, settings.weights) == ("adam", 20_000, "uniform")
+            iterations = 50_000 if entry.name == "heat2d-ms" else 20_000
+            assert (settings.optimiser, settings.iterations, settings.weights) == ("adam", iterations, "uniform")
     reference = entry.reference(**entry.parameters)
     assert reference.kind in ("exact", "certified")
-    assert reference.error < 1e-6
+    assert reference.error < (1e-4 if entry.name in MAKERS else 1e-6)
     assert reference.note
     assert len(reference.points) == len(reference.values)
 
@@ -47,6 +52,73 @@ def test_anatomy(entry):
 def test_finite_elements_converge_to_the_reference(name, coarse, fine, ratio):
     entry = CATALOG[name]
     assert discretisation_error(entry, "quick", coarse) > ratio * discretisation_error(entry, "quick", fine)
+
+
+# Coarse, but a wrong sign or boundary value would be an error of order one; the coefficient transposed gives 0.5.
+@pytest.mark.parametrize(
+    ("name", "changes", "error"),
+    [
+        ("heat2d-vc", {"cells": (4, 12), "time_cells": 8, "degree": 2}, 0.15),
+        ("heat2d-cg", {"mesh_size": 2.5, "time_cells": 5, "degree": 1, "curvature": 2.0}, 0.1),
+    ],
+)
+def test_finite_elements_come_near_the_shipped_reference(name, changes, error):
+    assert discretisation_error(CATALOG[name], "quick", changes) < error
+
+
+def heat2d_ms(x):
+    return torch.sin(20 * torch.pi * x[0]) * torch.sin(torch.pi * x[1]) * torch.exp(-(0.0016 + 1) * x[2])
+
+
+def wave2d_ms(x):
+    pi = torch.pi
+    part = torch.sin(pi * x[0]) * torch.sinh(pi * x[1]) + torch.sinh(3 * pi * x[0]) * torch.sin(2 * pi * x[1])
+    return torch.cos(pi * x[2]) * part
+
+
+def wave2d_long(x):
+    pi = torch.pi
+    one = torch.sin(2 * pi * x[0]) * torch.sinh(pi * x[1]) * torch.cos(2**0.5 * pi * x[2])
+    return (one + torch.sinh(pi * x[0]) * torch.sin(2 * pi * x[1]) * torch.cos(7**0.5 * pi * x[2])) / np.sinh(np.pi)
+
+
+@pytest.mark.parametrize("exact", [heat2d_ms, wave2d_ms, wave2d_long])
+def test_formulas_solve_their_problems(exact):
+    """source - div flux = 0 inside; the conditions hold on every side; the reference is the formula."""
+    entry = CATALOG[exact.__name__.replace("_", "-")]
+    problem, reference = entry.problem(), entry.reference()
+    lower, upper = problem.domain.bounds
+    x = torch.from_numpy(np.random.default_rng(0).uniform(lower, upper, size=(50, 3)))
+
+    def local(p):
+        return Local(exact(p), jacfwd(exact)(p))
+
+    def parts(p):
+        return jacfwd(lambda q: problem.flux(q, local(q)))(p).diagonal()
+
+    source = vmap(lambda p: problem.source(p, local(p)))(x) if problem.source else torch.zeros(50)
+    terms = vmap(parts)(x)
+    size = terms.abs().max() + source.abs().max()
+    assert (source - terms.sum(1)).abs().max() < 1e-10 * size
+    sides = {
+        "initial": (2, lower),
+        "final": (2, upper),
+        **{f"sides{k}": (k // 2, (lower, upper)[k % 2]) for k in range(4)},
+    }
+    for side, (axis, corner) in sides.items():
+        condition = problem.conditions[side.rstrip("0123")]["u"]
+        on_it = x.clone()
+        on_it[:, axis] = corner[axis]
+        normal = torch.zeros(3, dtype=torch.float64)
+        normal[axis] = -1.0 if corner is lower else 1.0
+        if isinstance(condition, Dirichlet):
+            given = vmap(lambda p: torch.as_tensor(evaluate(condition.value, p)) + 0 * p[0])(on_it)  # noqa: B023
+            np.testing.assert_allclose(given, vmap(exact)(on_it), atol=1e-9 * float(size))
+        if isinstance(condition, NaturalCondition):
+            outward = vmap(lambda p: problem.flux(p, local(p)) @ normal)(on_it)  # noqa: B023
+            np.testing.assert_allclose(outward, 0.0, atol=1e-9 * float(size))
+    np.testing.assert_allclose(reference.values[:, 0], vmap(exact)(torch.from_numpy(reference.points)), atol=1e-9)
+    assert np.sqrt((reference.values**2).mean()) > 0.1 * np.abs(reference.values).max() / 3  # not on the zeros
 
 
 def test_the_papers_form_of_the_wave_agrees_with_the_formula():

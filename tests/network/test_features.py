@@ -1,9 +1,10 @@
-"""Frequencies of the Fourier features."""
+"""Frequencies of the Fourier features; kinks."""
 
 import pytest
 import torch
 
-from pcpinn.network import Features
+from pcpinn.errors import PcpinnError
+from pcpinn.network import MLP, Architecture, Features
 
 
 def generator(seed=0):
@@ -36,3 +37,70 @@ def test_gaussian_frequencies(std):
     assert float(B.mean()) == pytest.approx(0, abs=0.02 * std)
     assert abs(float((B[0] * B[1]).mean())) < 0.03 * std**2
     assert float((B.abs() < std).double().mean()) == pytest.approx(0.6827, abs=0.01)
+
+
+KINKED = Features("log", 2, -1, 0, kinks=((-1.0, 2.0), (0.5,)))
+
+
+def kinked_network(features=KINKED):
+    return MLP(Architecture(5, 2, features=features), [-3.0, 0.0], [5.0, 1.0], 1, generator())
+
+
+def test_kinks_are_distances_in_units_of_half_the_domain():
+    x = torch.tensor([[-2.0, 0.25], [2.0, 1.0]], dtype=torch.float64)
+    encoded = kinked_network()._encode(x)
+    assert encoded.shape == (2, KINKED.width(2)) == (2, 2 + 3 + 2 * 4)
+    torch.testing.assert_close(encoded[:, :2], torch.tensor([[-0.75, -0.5], [0.25, 1.0]], dtype=torch.float64))
+    torch.testing.assert_close(encoded[:, 2:5], torch.tensor([[0.25, 1.0, 0.5], [0.75, 0, 1.0]], dtype=torch.float64))
+
+
+def test_the_rest_of_the_inputs_is_as_without_kinks():
+    x = torch.tensor([[-2.0, 0.25]], dtype=torch.float64)
+    plain = kinked_network(Features("log", 2, -1, 0))._encode(x)
+    torch.testing.assert_close(kinked_network()._encode(x)[:, [0, 1, *range(5, 13)]], plain)
+
+
+def test_the_slope_jumps_at_kinks_only():
+    net = kinked_network()
+
+    def slope(x, y, axis):
+        at = torch.tensor([[x, y]], dtype=torch.float64, requires_grad=True)
+        return float(torch.autograd.grad(net(at).sum(), at)[0][0, axis])
+
+    jump = [abs(slope(c + 1e-9, 0.3, 0) - slope(c - 1e-9, 0.3, 0)) for c in (-1.0, 2.0, 0.5)]
+    assert min(jump[:2]) > 1e-3
+    assert jump[2] < 1e-6
+    assert abs(slope(0.3, 0.5 + 1e-9, 1) - slope(0.3, 0.5 - 1e-9, 1)) > 1e-3
+
+
+def test_gradients_agree_with_differences_away_from_kinks():
+    net = kinked_network()
+    x = torch.tensor([[0.4, 0.2], [3.0, 0.9]], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda p: net(p), x)
+
+
+@pytest.mark.parametrize("kinks", ["-2,2", [1.0, 2.0], [["a"]], [[float("nan")]], 3, None, [[0.5, 0.5], []]])
+def test_refused_kinks(kinks):
+    with pytest.raises(PcpinnError, match="kinks"):
+        Features("log", kinks=kinks)
+
+
+def test_kinks_of_another_dimension_are_refused():
+    with pytest.raises(PcpinnError, match="2 axes, but there are 3"):
+        KINKED.width(3)
+
+
+def test_listed_frequencies_are_in_radians_per_unit():
+    """On a domain of any size the features are sin and cos of the listed multiples of the coordinate, up to a phase."""
+    features = Features("list", listed=((3.0, 5.0), ()))
+    network = MLP(Architecture(4, 1, features=features), (0.0, 0.0), (8.0, 1.0), 1, torch.Generator())
+    x = torch.rand(20, 2, dtype=torch.float64) * 8
+    encoded = network._encode(x)
+    assert encoded.shape == (20, 2 + 4)
+    torch.testing.assert_close(encoded[:, 2], torch.sin(3 * (x[:, 0] - 4)))
+    torch.testing.assert_close(encoded[:, 5], torch.cos(5 * (x[:, 0] - 4)))
+
+
+def test_listed_frequencies_of_another_dimension_are_refused():
+    with pytest.raises(PcpinnError, match="frequencies are given for 1 axes, but there are 2"):
+        Features("list", listed=((1.0,),)).frequencies(2, torch.Generator())

@@ -11,7 +11,13 @@ from pcpinn.network import MLP, Architecture, Features
 from pcpinn.network.activations import ACTIVATIONS
 from pcpinn.network.initialisation import INITIALISATIONS
 
-FEATURES = {"none": Features("none"), "log": Features("log", 3, -1, 1), "gaussian": Features("gaussian", 5, std=2.0)}
+FEATURES = {
+    "none": Features("none"),
+    "log": Features("log", 3, -1, 1),
+    "gaussian": Features("gaussian", 5, std=2.0),
+    "list": Features("list", listed=((3.0, 5.0), (2.0,))),
+    "kinks": Features("log", 2, -1, 1, kinks=((0.5,), (0.2, 0.3))),
+}
 LOWER, UPPER = [-1.0, 0.0], [3.0, 0.5]
 
 

@@ -19,6 +19,8 @@ def other_than_default(key):
     if typing.get_origin(HINTS[key]) is typing.Literal:
         choice = next(c for c in typing.get_args(HINTS[key]) if c != getattr(Settings(), key))
         return choice, choice
+    if key in ("kinks", "frequencies"):
+        return "-2,2.5;0", ((-2.0, 2.5), (0.0,))
     if typing.get_origin(kind) is tuple:
         return "30,40", (30, 40)
     return {int: ("7", 7), float: ("0.375", 0.375), bool: ("false", False), str: (NAMES.get(key),) * 2}[kind]
@@ -186,3 +188,26 @@ def test_numpy_integers_count_cells():
     import numpy as np
 
     assert Settings(cells=np.int64(4)).cells == (4,)
+
+
+@pytest.mark.parametrize(
+    ("given", "kinks"),
+    [
+        ("-2,2;0", ((-2.0, 2.0), (0.0,))),
+        (";0.5", ((), (0.5,))),
+        ("1", ((1.0,),)),
+        ([[-2, 2], [0]], ((-2.0, 2.0), (0.0,))),
+        ("", None),
+        ([[], []], None),
+        ("none", None),
+    ],
+)
+def test_kinks_in_every_writing(given, kinks):
+    assert Settings(kinks=given).kinks == kinks
+
+
+@pytest.mark.parametrize("given", ["a;b", "1,;2", 3, [1, 2], "nan", "inf;1", [["x"]], [[True]]])
+def test_kinks_refused(given):
+    with pytest.raises(PcpinnError, match="kinks") as caught:
+        Settings(kinks=given)
+    assert "-2,2;0" in caught.value.remedy

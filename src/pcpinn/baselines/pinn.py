@@ -79,7 +79,7 @@ def strong_loss(system: LinearSystem, network: MLP, settings: Settings) -> Stron
             "the ordinary PINN cannot be trained with Gauss-Newton, which needs a loss on nodal values",
             "use optimiser=adam or lbfgs, and many more iterations (20000, say)",
         )
-    problem, mesh, like = system.discretisation.problem, system.discretisation.mesh, network.theta.detach()
+    problem, mesh, like = system.discretisation.problem, system.discretisation.mesh.simplices, network.theta.detach()
     random = np.random.default_rng(settings.seed)
     points = torch.as_tensor(interior_points(mesh, settings.collocation, random)).to(like)
     spacing = spacing_of(mesh, settings.collocation)

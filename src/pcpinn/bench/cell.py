@@ -131,9 +131,10 @@ def as_text(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
-    return (
-        "x".join(map(str, value)) if isinstance(value, tuple) else str(value).lower() if value is None else str(value)
-    )
+    if isinstance(value, tuple):  # numbers, or numbers along each axis
+        nested = any(isinstance(v, tuple) for v in value)
+        return ";".join(",".join(map(as_text, axis)) for axis in value) if nested else "x".join(map(str, value))
+    return "none" if value is None else str(value)
 
 
 def problem_parameters(name: str) -> Mapping[str, float]:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from ..discretize.mesh import Mesh
+from ..discretize.slab_mesh import AnyMesh
 from ..solve.reference import Reference
 from ..solve.solution import Solution
 from .graphics import colour, new_figure, plain
@@ -88,7 +88,7 @@ def _curves(
     return figure
 
 
-def _slices(x: np.ndarray, mesh: Mesh) -> list[tuple[str, np.ndarray]]:
+def _slices(x: np.ndarray, mesh: AnyMesh) -> list[tuple[str, np.ndarray]]:
     """(where, which points): all in the plane; in three dimensions those at some times or heights."""
     if x.shape[1] == 2:
         return [("", np.ones(len(x), dtype=bool))]
@@ -107,7 +107,7 @@ def _slices(x: np.ndarray, mesh: Mesh) -> list[tuple[str, np.ndarray]]:
     return list(slices.items())
 
 
-def _paint(figure: Figure, ax: Axes, x: np.ndarray, v: np.ndarray, norm: LogNorm | None, mesh: Mesh) -> None:
+def _paint(figure: Figure, ax: Axes, x: np.ndarray, v: np.ndarray, norm: LogNorm | None, mesh: AnyMesh) -> None:
     cmap = "viridis" if norm is None else "magma"
     grid = _as_grid(x, v)
     if grid is not None:

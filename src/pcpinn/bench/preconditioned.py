@@ -35,7 +35,7 @@ def measure(task: Task, run_folder: Path) -> dict[str, Any]:
     system = linear_system(make_discretisation(task.problem, mesh, task.settings))
     if system.size > _AFFORDABLE[mesh.dimension]:
         return {"condition": None, "applied_error": None, "note": f"{system.size} unknowns are too many to factorise"}
-    recipe = make_preconditioner(task.settings)
+    recipe = make_preconditioner(task.settings, system.discretisation)
     if isinstance(recipe, AutoILU):
         chosen = recipe.choose(system.A, system.discretisation.unknown_nodes, system.weights, system.component_of)
         preconditioner, state = chosen.preconditioner, chosen.state

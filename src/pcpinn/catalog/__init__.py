@@ -5,12 +5,31 @@ from __future__ import annotations
 import difflib
 
 from ..errors import PcpinnError
-from . import poisson1d, poisson2d_c, poisson2d_cg, wave1d_c
+from . import (
+    heat2d_cg,
+    heat2d_ms,
+    heat2d_vc,
+    poisson1d,
+    poisson2d_c,
+    poisson2d_cg,
+    wave1d_c,
+    wave2d_long,
+    wave2d_ms,
+)
 from .entry import PRESETS, Entry
 
-CATALOG: dict[str, Entry] = {
-    module.ENTRY.name: module.ENTRY for module in (poisson1d, poisson2d_c, poisson2d_cg, wave1d_c)
-}
+_MODULES = (
+    poisson1d,
+    poisson2d_c,
+    poisson2d_cg,
+    heat2d_vc,
+    heat2d_ms,
+    heat2d_cg,
+    wave1d_c,
+    wave2d_ms,
+    wave2d_long,
+)
+CATALOG: dict[str, Entry] = {module.ENTRY.name: module.ENTRY for module in _MODULES}
 
 
 def find_entry(name: str) -> Entry:

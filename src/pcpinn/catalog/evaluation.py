@@ -19,12 +19,16 @@ def series_reference(series: SeriesSolution, note: str, per_axis: int = 101) -> 
     return Reference(x, u[:, None], kind="certified", error=error, note=f"{note}, {certificate}")
 
 
+def grid_points(*axes: np.ndarray) -> np.ndarray:
+    """All combinations of the values of each axis, the last running fastest: (n, d)."""
+    return np.stack([g.ravel() for g in np.meshgrid(*axes, indexing="ij")], axis=1)
+
+
 def points_outside_disks(
     lower: Sequence[float], upper: Sequence[float], disks: Iterable[tuple[float, float, float]], per_axis: int
 ) -> np.ndarray:
     """A regular grid over a rectangle, edges included, without the insides of the disks (x, y, radius): (n, 2)."""
-    axes = [np.linspace(a, b, per_axis) for a, b in zip(lower, upper, strict=True)]
-    x = np.stack([g.ravel() for g in np.meshgrid(*axes, indexing="ij")], axis=1)
+    x = grid_points(*(np.linspace(a, b, per_axis) for a, b in zip(lower, upper, strict=True)))
     keep = np.ones(len(x), dtype=bool)
     for cx, cy, r in disks:
         keep &= np.hypot(x[:, 0] - cx, x[:, 1] - cy) >= r

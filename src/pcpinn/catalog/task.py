@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..discretize.mesh import Mesh
+from ..discretize.slab_mesh import AnyMesh
 from ..errors import PcpinnError
+from ..files import write_json
 from ..problem.problem import Problem
 from ..progress import Progress
 from ..solve.linear import solve
@@ -21,6 +22,7 @@ from ..solve.settings import Settings
 from ..solve.solution import Solution
 from . import find_entry
 from .entry import PAPER, PRESETS
+from .pinnacle import FILES, published_reference
 
 _FILE_PRESETS: dict[str, dict[str, Any]] = {"default": {}, "quick": {"iterations": 25}, "paper": PAPER}
 _RESUMABLE = ("iterations", "tolerance", "time_limit")
@@ -28,13 +30,17 @@ _RESUMABLE = ("iterations", "tolerance", "time_limit")
 
 @dataclass(frozen=True)
 class Task:
-    """What to solve, how, against which reference; `record` names it in run.json and result.json."""
+    """What to solve, how, against which reference; `record` names it in run.json and result.json.
+
+    `published` holds data of others, for a second comparison that is never mixed up with the first.
+    """
 
     problem: Problem
     settings: Settings
     reference: Reference | None
     record: dict[str, Any]
-    mesh: Mesh | None = None
+    mesh: AnyMesh | None = None
+    published: Reference | None = None
 
     def run(
         self,
@@ -44,7 +50,7 @@ class Task:
         solver: Callable[..., Solution] = solve,
     ) -> Solution:
         """Solve it, by Algorithm 1 or another method of the same signature."""
-        return solver(
+        solution = solver(
             self.problem,
             self.settings,
             out=out,
@@ -54,6 +60,26 @@ class Task:
             resume=resume,
             mesh=self.mesh,
         )
+        if self.published is not None:
+            solution.result["published"] = {
+                **solution.metrics(self.published),
+                "file": self.record["published_file"],
+                "points": len(self.published.points),
+                "distance": self.published.error,
+            }
+            if out is not None:
+                write_json(out / "result.json", solution.result)
+        return solution
+
+    def compared_with(self, folder: Path) -> Task:
+        """This task, compared with PINNacle's published data in a folder too.
+
+        Raises:
+            PcpinnError: when the data are not there, damaged or of another problem.
+        """
+        published = published_reference(self.record["problem"], folder, self.problem)
+        path = folder.resolve() / f"{FILES[self.record['problem']].name}.dat"
+        return replace(self, published=published, record={**self.record, "published_file": str(path)})
 
 
 def find_task(name: str, preset: str, changes: Mapping[str, Any]) -> Task:
@@ -119,10 +145,16 @@ def task_from_file(path: Path, preset: str, changes: Mapping[str, Any]) -> Task:
     )
 
 
-def task_of_run(folder: Path, problem_file: Path | None = None, changes: Mapping[str, Any] | None = None) -> Task:
+def task_of_run(
+    folder: Path,
+    problem_file: Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+    published: Path | None = None,
+) -> Task:
     """The task that a run folder was begun with, to be run with resume=True; iterations and the like may change.
 
     A run of a user's file needs that file named again: opening a folder must not execute code that the folder chooses.
+    Published data are looked for in the folder `published`, else where the run had them.
     """
     record = read_run(folder)
     refused = [k for k in changes or {} if k not in _RESUMABLE]
@@ -138,7 +170,10 @@ def task_of_run(folder: Path, problem_file: Path | None = None, changes: Mapping
         task = catalog_task(name, preset, parameters)
     else:
         task = same_file(problem_file, source, preset, folder)
-    return replace(task, settings=settings)
+    task = replace(task, settings=settings)
+    if published is None and isinstance(record.get("published_file"), str):
+        published = Path(record["published_file"]).parent
+    return task if published is None else task.compared_with(published)
 
 
 def same_file(path: Path | None, source: Mapping[str, Any], preset: str, folder: Path) -> Task:

@@ -25,6 +25,7 @@ from ..solve.solution import Solution
 from .bench import bench, report
 from .display import TerminalProgress, published_table, result_table, standard_output_kept_clean
 from .options import AsJson, Changes, pairs
+from .reference import reference_app
 from .tables import read_points, write_values
 
 app = typer.Typer(
@@ -34,9 +35,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(reference_app, name="reference")
 RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
 ProblemFile = Annotated[
     Path | None, typer.Option("--problem", help="The .py file of a run or prepared problem that came from one.")
+]
+PublishedFolder = Annotated[
+    Path | None,
+    typer.Option("--reference", metavar="DIR", help="Compare with PINNacle's published data (.dat) in a folder, too."),
 ]
 
 
@@ -90,6 +96,7 @@ def solve(
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the run; must not exist yet.")] = None,
     problem: ProblemFile = None,
+    published: PublishedFolder = None,
     changes: Changes = None,
     as_json: AsJson = False,
 ) -> None:
@@ -101,6 +108,7 @@ def solve(
             task = read_prepared(Path(name), {**pairs(changes), **options}, problem)
         else:
             task = find_task(name, preset, {**pairs(changes), **options})
+        task = task.compared_with(published) if published is not None else task
         folder = out or _free_folder(Path("runs") / f"{task.record['problem']}-{task.record['preset']}")
         require_free(folder)
         solution = _carry_out(task, folder, method, resume=False)
@@ -126,12 +134,13 @@ def prepare(
 def resume(
     folder: RunFolder,
     problem: ProblemFile = None,
+    published: PublishedFolder = None,
     changes: Changes = None,
     as_json: AsJson = False,
 ) -> None:
     """Continue an interrupted run (or, with --set iterations=N, a finished one)."""
     with standard_output_kept_clean():
-        task = task_of_run(folder, problem, pairs(changes))
+        task = task_of_run(folder, problem, pairs(changes), published)
         solution = _carry_out(task, folder, str(read_run(folder).get("method")), resume=True)
     _conclude(solution, folder, as_json)
 

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from rich import box
@@ -134,6 +135,13 @@ def result_table(result: dict[str, Any]) -> Table:
     else:
         table.add_row(
             "training error", number(errors["training"]), "network against discrete solution; no reference given"
+        )
+    published = result.get("published")
+    if published is not None:
+        table.add_row(
+            "L2RE, published data",
+            number(published["l2re"]),
+            f"{escape(Path(published['file']).name)}, itself {number(published['distance'])} from an accurate solution",
         )
     if errors.get("estimate") is not None:
         how = result["certificate"]["how"]

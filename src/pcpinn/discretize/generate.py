@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import PcpinnError
 from ..problem.shape_checks import positive
 from ..problem.shapes import Box, Domain, Interval, Rectangle, Shape, SpaceTime
+from .axes import mesh_lines
 from .extrude import extrude, tensor_mesh
 from .line_mesher import mesh_line
 from .mesh import Mesh
@@ -30,6 +31,8 @@ def generate_mesh(
     curvature: float | None = None,
     periodic: Iterable[tuple[str, str]] = (),
     time_cells: int | None = None,
+    kinks: Sequence[Sequence[float]] = (),
+    layers: int = 0,
 ) -> Mesh:
     """Mesh a shape, or a shape over a span of time.
 
@@ -42,6 +45,8 @@ def generate_mesh(
         curvature: cells per radius of curvature along curved sides; netgen's own choice is 2.
         periodic: pairs of boundary names whose sides get matching nodes.
         time_cells: layers of cells in time; by default as many as cells along the longest side.
+        kinks: for each coordinate the places where lines of a structured mesh must run.
+        layers: further lines on either side of each of these, closer and closer: for singularities where kinks cross.
     """
     if not isinstance(domain, Domain):
         raise PcpinnError(
@@ -63,12 +68,18 @@ def generate_mesh(
     if curvature is not None:
         positive(curvature, "curvature")
     counts = None if cells is None else _check_cells(shape, cells, grading, curvature)
-    layers = _layers(domain, shape, size, counts, time_cells)
-    _check_count(domain, shape, size, counts, layers)
+    if layers and (counts is None or not any(kinks)):
+        raise PcpinnError(
+            f"layers is {layers}, but there are no {'kinks' if counts else 'cells'}", "give cells and kinks"
+        )
+    lines = _check_lines(domain, kinks)
+    steps = _steps(domain, shape, size, counts, time_cells)
+    _check_count(domain, shape, size, counts, steps)
 
     space_pairs = tuple(pair for pair in pairs if not timed or {"initial", "final"}.isdisjoint(pair))
     if counts is not None:
-        axes = [np.linspace(a, b, n + 1) for a, b, n in zip(*shape.bounds, counts, strict=True)]
+        sides = zip(*shape.bounds, counts, lines, strict=False)
+        axes = [mesh_lines(a, b, n, through, layers) for a, b, n, through in sides]
         mesh = tensor_mesh(axes, shape.side_names)  # type: ignore[attr-defined]
     elif shape.dimension == 1:
         mesh = mesh_line(shape, size)
@@ -77,7 +88,7 @@ def generate_mesh(
         mesh = mesh_shape(shape, size, curved=curved and not timed, **options)
     if isinstance(domain, SpaceTime):
         check_mesh(mesh)
-        times = np.linspace(domain.start, domain.end, layers + 1)
+        times = mesh_lines(domain.start, domain.end, steps, lines[-1], layers)
         rank = periodic_classes(mesh, space_pairs) if space_pairs else None
         mesh = extrude(mesh, times, ("initial", "final"), has_time=True, rank=rank)
     check_mesh(mesh)
@@ -119,7 +130,17 @@ def _whole(value: Any, what: str) -> int:
     return int(value)
 
 
-def _layers(domain: Domain, shape: Shape, size: float, counts: tuple[int, ...] | None, time_cells: Any) -> int:
+def _check_lines(domain: Domain, kinks: Sequence[Sequence[float]]) -> list[Sequence[float]]:
+    """One list of places per coordinate."""
+    if kinks and len(kinks) != domain.dimension:
+        raise PcpinnError(
+            f"kinks are given for {len(kinks)} axes, but there are {domain.dimension}",
+            "give one list per coordinate (time included), separated by semicolons; a list may be empty",
+        )
+    return list(kinks) or [()] * domain.dimension
+
+
+def _steps(domain: Domain, shape: Shape, size: float, counts: tuple[int, ...] | None, time_cells: Any) -> int:
     """Layers in time. Time has another unit than space, so the default counts cells instead of measuring them."""
     if domain is shape:
         return 1
@@ -128,12 +149,12 @@ def _layers(domain: Domain, shape: Shape, size: float, counts: tuple[int, ...] |
     return max(counts) if counts else max(4, int(np.ceil(min(shape.extent / size, _MOST_CELLS))))
 
 
-def _check_count(domain: Domain, shape: Shape, size: float, counts: tuple[int, ...] | None, layers: int) -> None:
+def _check_count(domain: Domain, shape: Shape, size: float, counts: tuple[int, ...] | None, steps: int) -> None:
     """Refuse sizes that were surely mistyped: netgen would run for hours and then die."""
     lower, upper = shape.bounds
     per_axis = np.array(counts, dtype=float) if counts else np.maximum(1.0, (upper - lower) / size)
     simplices = {1: 1, 2: 2, 3: 6}[domain.dimension]  # per box of a grid
-    estimate = float(np.prod(per_axis)) * layers * simplices
+    estimate = float(np.prod(per_axis)) * steps * simplices
     if estimate > _MOST_CELLS:
         asked = f"cells = {counts}" if counts else f"mesh_size = {size:g}"
         raise PcpinnError(

@@ -44,6 +44,16 @@ class Mesh:
         return self.dimension == 2 and self.cells.shape[1] == 6
 
     @property
+    def simplices(self) -> Mesh:
+        """Itself: a mesh of simplices (see SlabMesh)."""
+        return self
+
+    @property
+    def cell_count(self) -> int:
+        """Number of cells c."""
+        return len(self.cells)
+
+    @property
     def boundary_names(self) -> tuple[str, ...]:
         """Names of the boundaries, sorted."""
         return tuple(sorted(self.boundaries))

@@ -38,13 +38,14 @@ class Pointwise:
 
     def evaluate(self, x: Tensor, state: Tensor) -> Tensor:
         """(n, d), (n, C, 1 + d) -> (n, C, 1 + d): source and flux."""
-        return _guard(vmap(self._at_point), x, state)
+        return guard(vmap(self.at_point), x, state)
 
     def jacobian(self, x: Tensor, state: Tensor) -> Tensor:
         """(n, d), (n, C, 1 + d) -> (n, C, 1 + d, C, 1 + d): derivative of (source, flux) by (value, gradient)."""
-        return _guard(vmap(jacfwd(self._at_point, argnums=1)), x, state)
+        return guard(vmap(jacfwd(self.at_point, argnums=1)), x, state)
 
-    def _at_point(self, x: Tensor, state: Tensor) -> Tensor:
+    def at_point(self, x: Tensor, state: Tensor) -> Tensor:
+        """The same at one point: (d,), (C, 1 + d) -> (C, 1 + d)."""
         fields = unpack(state, self.fields)
         d = x.shape[0]
         source = self._call("source", x, fields, lambda f: () if f.components == 1 else (f.components,))
@@ -91,11 +92,11 @@ class BoundaryFlux:
 
     def evaluate(self, x: Tensor, n: Tensor, state: Tensor) -> Tensor:
         """(m, d) points, (m, d) outward normals, (m, C, 1 + d) -> (m, C)."""
-        return _guard(vmap(self._at_point), x, n, state)
+        return guard(vmap(self._at_point), x, n, state)
 
     def jacobian(self, x: Tensor, n: Tensor, state: Tensor) -> Tensor:
         """Derivative of `evaluate`: (m, C, C, 1 + d)."""
-        return _guard(vmap(jacfwd(self._at_point, argnums=2)), x, n, state)
+        return guard(vmap(jacfwd(self._at_point, argnums=2)), x, n, state)
 
     def _at_point(self, x: Tensor, n: Tensor, state: Tensor) -> Tensor:
         locals_ = unpack(state, self.fields)
@@ -129,7 +130,7 @@ def _values(value: Any, shape: tuple[int, ...], x: Tensor, boundary: str) -> Ten
     def at_point(p: Tensor) -> Tensor:
         return _shaped(evaluate(value, p), shape, p, label)
 
-    result = _guard(vmap(at_point), x)
+    result = guard(vmap(at_point), x)
     if not torch.isfinite(result).all():
         bad = x[int((~torch.isfinite(result)).reshape(len(x), -1).any(1).nonzero()[0])]
         raise PcpinnError(f"{label} is not finite at x = {bad.tolist()}", "check the formula at that point")
@@ -156,7 +157,7 @@ def _shaped(part: Any, shape: tuple[int, ...], x: Tensor, label: str) -> Tensor:
     return part.to(x.dtype)
 
 
-def _guard(function: Callable[..., Tensor], *args: Tensor) -> Tensor:
+def guard(function: Callable[..., Tensor], *args: Tensor) -> Tensor:
     """Run the user's function; turn whatever it raises into a message that names the cause."""
     try:
         return function(*args)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.spatial import cKDTree
 from skfem.assembly import Dofs
 from skfem.mapping import Mapping, MappingIsoparametric
@@ -87,11 +88,16 @@ class ScalarSpace:
             best[at], cells[at], reference[:, at] = inside[better], column[at], X[:, better]
         return cells, reference, best
 
-    def interpolate(self, values: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Value at points x (m, d) of the function with nodal values (n,)."""
+    def interpolation(self, x: np.ndarray) -> sp.csr_matrix:
+        """(m, n): from nodal values to values at points x (m, d)."""
         cells, X = self.locate(x)
         phi, _ = self.tabulate(X)
-        return np.einsum("mb,mb->m", phi, values[self.cell_nodes[cells]])
+        rows = np.repeat(np.arange(len(x)), phi.shape[1])
+        return sp.csr_matrix((phi.ravel(), (rows, self.cell_nodes[cells].ravel())), shape=(len(x), self.size))
+
+    def interpolate(self, values: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Value at points x (m, d) of the function with nodal values (n,)."""
+        return self.interpolation(x) @ values
 
 
 def _inverse_map(mapping: Mapping, x: np.ndarray, cells: np.ndarray) -> np.ndarray:
@@ -171,6 +177,18 @@ class Space:
     def unknown_components(self) -> np.ndarray:
         """(N,) component of each unknown."""
         return np.repeat(np.arange(self.components), np.diff(self.offsets))
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """(N,) positive weights w with sum w u^2 ~ integral of u^2: the diagonal of the mass matrix, rescaled per component."""
+        w = np.zeros(self.size)
+        volume = self.quadrature.dx.sum()
+        for k, space in enumerate(self.scalar):
+            phi, _ = space.tabulate(self.quadrature.X)
+            local = self.quadrature.dx @ phi**2  # (c, b)
+            part = np.bincount(space.cell_nodes.ravel(), local.ravel(), minlength=space.size)
+            w[self.offsets[k] : self.offsets[k + 1]] = part * (volume / part.sum())
+        return w
 
     def interpolate(self, u: np.ndarray, x: np.ndarray) -> np.ndarray:
         """(N,) unknowns at points (m, d): (m, C)."""

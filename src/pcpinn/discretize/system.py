@@ -18,17 +18,21 @@ from ..errors import PcpinnError
 from ..problem.problem import Problem
 from .check import check_boundary, check_pointwise
 from .constraints import Constraints
-from .mesh import Mesh
 from .pointwise import BoundaryFlux, Pointwise
+from .slab_mesh import AnyMesh
+from .slabs import TimeSlabs
 
 
 class Discretisation(Protocol):
-    """Finite elements or finite differences: unknowns at nodes, a residual and its matrix."""
+    """Finite elements, finite differences or slabs of time: unknowns at nodes, a residual and its matrix."""
 
     name: str
     problem: Problem
-    mesh: Mesh
     pointwise: Pointwise
+
+    @property
+    def mesh(self) -> AnyMesh:
+        """Where the unknowns sit."""
 
     @property
     def size(self) -> int:
@@ -123,30 +127,44 @@ def linear_system(discretisation: Discretisation) -> LinearSystem:
             "the PDE or a boundary condition is nonlinear in its fields, and this solver is for linear problems",
             "make flux, source and conditions linear in u.value and u.grad (coefficients may depend on x only)",
         )
-    n = discretisation.size
-    zero = torch.zeros(n, dtype=torch.float64)
+    zero = torch.zeros(discretisation.size, dtype=torch.float64)
     tested_at = discretisation.constraints.tested_at
-    K = discretisation.matrix(zero)[tested_at]
     f = -discretisation.residual(zero).numpy()[tested_at]
-    if not (np.isfinite(K.data).all() and np.isfinite(f).all()):
+    system = discretisation.eliminated(f) if isinstance(discretisation, TimeSlabs) else None
+    A, b = system or _eliminate(discretisation.matrix(zero)[tested_at], f, discretisation.constraints)
+    if not (np.isfinite(A.data).all() and np.isfinite(b).all()):
         raise PcpinnError(
             "the assembled matrix or right-hand side is not finite", "check flux, source and conditions for NaN"
         )
-    constraints = discretisation.constraints
-    T, g = constraints.expansion()
-    reduced, c = T.T @ K @ T, constraints.constrained
-    identity = sp.csr_matrix((np.ones(len(c)), (c, c)), shape=(n, n))
-    has_master = constraints.master >= 0
-    coupling = sp.csr_matrix((np.ones(has_master.sum()), (c[has_master], constraints.master[has_master])), shape=(n, n))
-    A = (reduced + identity - coupling).tocsr()
-    A.eliminate_zeros()
-    b = T.T @ (f - K @ g)
-    b[c] = constraints.value
     _refuse_singular(A, discretisation)
-    points, point_of = _distinct(discretisation.unknown_nodes)
+    points, point_of = _distinct(discretisation)
     return LinearSystem(
         discretisation, A, b, points, point_of, np.asarray(discretisation.unknown_components), discretisation.weights
     )
+
+
+def _eliminate(K: sp.csr_matrix, f: np.ndarray, constraints: Constraints) -> tuple[sp.csr_matrix, np.ndarray]:
+    """Put the constraints into K u = f; columns of constrained unknowns vanish from the other rows."""
+    n, c = len(f), constraints.constrained
+    identity = sp.csr_matrix((np.ones(len(c)), (c, c)), shape=(n, n))
+    has_master = constraints.master >= 0
+    if has_master.any():
+        T, g = constraints.expansion()
+        coupling = (np.ones(has_master.sum()), (c[has_master], constraints.master[has_master]))
+        A = T.T @ K @ T + identity - sp.csr_matrix(coupling, shape=(n, n))
+        b = T.T @ (f - K @ g)
+    else:  # the same without products of large matrices
+        free, g = np.ones(n), np.zeros(n)
+        free[c], g[c] = 0.0, constraints.value
+        b = free * (f - K @ g)
+        data = K.data * free[K.indices] * np.repeat(free, np.diff(K.indptr))
+        A = sp.csr_matrix((data, K.indices, K.indptr), shape=(n, n))
+        A.eliminate_zeros()
+        A = A + identity
+    b[c] = constraints.value
+    A = A.tocsr()
+    A.eliminate_zeros()
+    return A, b
 
 
 def solve_sparse(A: sp.csr_matrix, b: np.ndarray) -> np.ndarray:
@@ -195,11 +213,14 @@ def _field_of(problem: Problem, component: int) -> str:
     return [f.name for f in problem.unknowns for _ in range(f.components)][component]
 
 
-def _distinct(nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Merge nodes of different fields that sit at the same place: points (M, d), index of each node (N,)."""
+def _distinct(discretisation: Discretisation) -> tuple[np.ndarray, np.ndarray]:
+    """Merge nodes of different components that sit at the same place: points (M, d), index of each node (N,)."""
+    nodes = discretisation.unknown_nodes
+    first = np.arange(len(nodes))
+    if discretisation.components == 1:
+        return nodes, first
     scale = np.ptp(nodes, axis=0).max()
     pairs = cKDTree(nodes).query_pairs(1e-9 * scale, output_type="ndarray")
-    first = np.arange(len(nodes))
     np.minimum.at(first, pairs[:, 1], pairs[:, 0])
     kept, point_of = np.unique(first, return_inverse=True)
     return nodes[kept], point_of

@@ -1,8 +1,11 @@
-"""Fourier features: fixed sines and cosines of the inputs, both ways of the paper."""
+"""Features of the inputs: fixed sines and cosines, both ways of the paper, and distances to known kinks."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,10 +19,13 @@ class Features:
 
     Attributes:
         kind: "none"; "log" for frequencies 2 pi 2^e with exponents spread over [low, high], along each axis;
-            "gaussian" for random directions with normal frequencies.
+            "gaussian" for random directions with normal frequencies; "list" for those in `listed`.
         count: number of frequencies (per axis for "log").
         low, high: exponents of the lowest and highest frequency of "log".
         std: standard deviation of "gaussian" frequencies.
+        kinks: for each axis the coordinates c where the slope of the solution jumps, such as the interfaces of two
+            materials; each adds the input |x_i - c|. Empty for none.
+        listed: for each axis the frequencies of "list", in radians per unit of the coordinate: those of the problem's data.
     """
 
     kind: str = "none"
@@ -27,20 +33,70 @@ class Features:
     low: float = -5.0
     high: float = 5.0
     std: float = torch.pi
+    kinks: tuple[tuple[float, ...], ...] = ()
+    listed: tuple[tuple[float, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kinks", check_lists("kinks", self.kinks))
+        object.__setattr__(self, "listed", check_lists("frequencies", self.listed))
+
+    def width(self, inputs: int) -> int:
+        """Number of values that so many inputs are turned into."""
+        if self.kinks and len(self.kinks) != inputs:
+            raise PcpinnError(
+                f"kinks are given for {len(self.kinks)} axes, but there are {inputs}",
+                "give one list per coordinate (time included), separated by semicolons; a list may be empty",
+            )
+        return inputs + sum(map(len, self.kinks)) + 2 * self.size(inputs)
 
     def size(self, inputs: int) -> int:
         """Number k of frequencies for so many inputs."""
-        return {"none": 0, "log": inputs * self.count, "gaussian": self.count}.get(self.kind, 0)
+        listed = sum(map(len, self.listed))
+        return {"none": 0, "log": inputs * self.count, "gaussian": self.count, "list": listed}.get(self.kind, 0)
 
-    def frequencies(self, inputs: int, generator: torch.Generator) -> Tensor:
-        """(inputs, k) matrix B; the features are x, sin(x B), cos(x B)."""
+    def frequencies(self, inputs: int, generator: torch.Generator, half_width: Tensor | None = None) -> Tensor:
+        """(inputs, k) matrix B; the features are x, |x - kinks|, sin(x B), cos(x B), with x scaled by half_width (inputs,)."""
         if self.kind == "none":
             return torch.zeros(inputs, 0, dtype=torch.float64)
-        if self.count < 1:
+        if self.kind != "list" and self.count < 1:
             raise PcpinnError(f"feature_count={self.count}", "ask for at least one feature, or features=none")
         if self.kind == "log":
             scales = 2 * torch.pi * 2 ** torch.linspace(self.low, self.high, self.count, dtype=torch.float64)
             return torch.block_diag(*[scales[None, :]] * inputs)
         if self.kind == "gaussian":
             return self.std * torch.randn(inputs, self.count, generator=generator, dtype=torch.float64)
-        raise PcpinnError(f"features={self.kind!r} is not a choice", "use none, log or gaussian")
+        if self.kind == "list":
+            return self._listed(inputs, half_width)
+        raise PcpinnError(f"features={self.kind!r} is not a choice", "use none, log, gaussian or list")
+
+    def _listed(self, inputs: int, half_width: Tensor | None) -> Tensor:
+        if len(self.listed) != inputs:
+            raise PcpinnError(
+                f"frequencies are given for {len(self.listed)} axes, but there are {inputs}",
+                "give one list per coordinate (time included), separated by semicolons; a list may be empty",
+            )
+        rows = [torch.tensor(line, dtype=torch.float64)[None, :] for line in self.listed]
+        scale = torch.ones(inputs, dtype=torch.float64) if half_width is None else half_width
+        return torch.block_diag(*rows) * scale[:, None]
+
+
+def check_lists(name: str, given: Any) -> tuple[tuple[float, ...], ...]:
+    """Plain numbers, as many lists as axes.
+
+    Raises:
+        PcpinnError: for anything but lists of finite numbers.
+    """
+    try:
+        if isinstance(given, str) or not isinstance(given, Sequence):
+            raise TypeError
+        lists = tuple(tuple(float(c) for c in axis) for axis in given)
+    except (TypeError, ValueError):
+        lists = ((math.nan,),)
+    if not all(math.isfinite(c) for axis in lists for c in axis):
+        raise PcpinnError(f"{name}={given!r} does not fit", _LISTS) from None
+    if any(len(set(axis)) < len(axis) for axis in lists):
+        raise PcpinnError(f"{name}={given!r} names a number twice along one axis", _LISTS)
+    return lists
+
+
+_LISTS = "give the numbers along each axis, such as -2,2;0 for x = -2, x = 2 and y = 0"

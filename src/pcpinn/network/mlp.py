@@ -37,7 +37,7 @@ class Architecture:
 
     def layer_shapes(self, inputs: int, outputs: int) -> list[tuple[int, int]]:
         """(out, in) of each layer for so many coordinates and outputs."""
-        sizes = [inputs + 2 * self.features.size(inputs)] + [self.width] * self.depth + [outputs]
+        sizes = [self.features.width(inputs)] + [self.width] * self.depth + [outputs]
         return list(zip(sizes[1:], sizes[:-1], strict=True))
 
     def parameter_count(self, inputs: int, outputs: int) -> int:
@@ -63,6 +63,8 @@ class MLP(nn.Module):
     centre: Tensor
     half_width: Tensor
     frequencies: Tensor
+    kink_axes: Tensor
+    kinks: Tensor
 
     def __init__(
         self,
@@ -77,10 +79,13 @@ class MLP(nn.Module):
         self.architecture, self.outputs = architecture, outputs
         lo = torch.as_tensor(lower, dtype=torch.float64)
         hi = torch.as_tensor(upper, dtype=torch.float64)
-        frequencies = architecture.features.frequencies(len(lo), generator)
+        frequencies = architecture.features.frequencies(len(lo), generator, (hi - lo) / 2)
         self.register_buffer("centre", ((lo + hi) / 2).to(dtype))
         self.register_buffer("half_width", ((hi - lo) / 2).to(dtype))
         self.register_buffer("frequencies", frequencies.to(dtype))
+        at = [(axis, c) for axis, line in enumerate(architecture.features.kinks) for c in line]
+        self.register_buffer("kink_axes", torch.tensor([a for a, _ in at], dtype=torch.long), persistent=False)
+        self.register_buffer("kinks", torch.tensor([c for _, c in at], dtype=dtype), persistent=False)
         self._shapes = architecture.layer_shapes(len(lo), outputs)
         theta = torch.empty(architecture.parameter_count(len(lo), outputs), dtype=torch.float64)
         for weight, bias in self.layers(theta):
@@ -111,7 +116,10 @@ class MLP(nn.Module):
     def _encode(self, x: Tensor) -> Tensor:
         scaled = (x - self.centre) / self.half_width
         phase = scaled @ self.frequencies
-        return torch.cat([scaled, torch.sin(phase), torch.cos(phase)], dim=-1)
+        parts = [scaled, torch.sin(phase), torch.cos(phase)]
+        if len(self.kinks):
+            parts.insert(1, torch.abs(x[..., self.kink_axes] - self.kinks) / self.half_width[self.kink_axes])
+        return torch.cat(parts, dim=-1)
 
     def forward(self, x: Tensor) -> Tensor:
         """Points (..., d) -> (..., outputs)."""

@@ -8,6 +8,8 @@ from .operator import PreconditionedResidual
 from .protocol import DeviceSolver, Preconditioner
 from .quality import Quality, estimate_quality
 from .refined import Refined
+from .separable import Separable
+from .time_order import TimeOrder
 
 __all__ = [
     "AMG",
@@ -22,7 +24,9 @@ __all__ = [
     "Quality",
     "Refined",
     "RowBalancing",
+    "Separable",
     "Tightened",
+    "TimeOrder",
     "estimate_quality",
     "tighten",
 ]

@@ -9,20 +9,37 @@ from ..discretize.finite_elements import FiniteElements
 from ..discretize.generate import generate_mesh
 from ..discretize.mesh import Mesh
 from ..discretize.mesh_check import check_mesh
+from ..discretize.slab_mesh import AnyMesh, SlabMesh
+from ..discretize.slabs import TimeSlabs
 from ..discretize.system import Discretisation
+from ..discretize.time_scheme import slab_times
 from ..errors import PcpinnError
 from ..network import MLP, Architecture, Features
-from ..precondition import AMG, ILU, LU, AutoILU, Identity, Jacobi, Preconditioner, Refined, RowBalancing
+from ..precondition import (
+    AMG,
+    ILU,
+    LU,
+    AutoILU,
+    Identity,
+    Jacobi,
+    Preconditioner,
+    Refined,
+    RowBalancing,
+    Separable,
+    TimeOrder,
+)
 from ..problem.problem import Problem
-from ..problem.shape_base import Domain
+from ..problem.shape_base import Domain, SpaceTime
 from ..train import LBFGS, SOAP, Adam, GaussNewton, LeastSquares, Loss, Optimiser
 from .settings import Settings
 
 _ORDERINGS = {"colamd": "COLAMD", "mmd": "MMD_AT_PLUS_A"}
 
 
-def make_mesh(problem: Problem, settings: Settings) -> Mesh:
-    """The user's own mesh, or one of the domain's shape."""
+def make_mesh(problem: Problem, settings: Settings) -> AnyMesh:
+    """The user's own mesh, or one of the domain's shape; of space times slabs if time has a scheme of its own."""
+    if settings.time_scheme != "simplex":
+        return _slab_mesh(problem, settings)
     if isinstance(problem.domain, Mesh):
         return check_mesh(problem.domain)
     if not isinstance(problem.domain, Domain):
@@ -36,19 +53,55 @@ def make_mesh(problem: Problem, settings: Settings) -> Mesh:
         curvature=settings.curvature,
         periodic=problem.periodic_pairs,
         time_cells=settings.time_cells,
+        kinks=settings.kinks or (),
+        layers=settings.layers,
     )
 
 
-def make_discretisation(problem: Problem, mesh: Mesh, settings: Settings) -> Discretisation:
-    """Finite elements or finite differences on the mesh."""
+def _slab_mesh(problem: Problem, settings: Settings) -> SlabMesh:
+    domain = problem.domain
+    if not isinstance(domain, SpaceTime):
+        raise PcpinnError(
+            f"time_scheme={settings.time_scheme} is for a shape over time",
+            "use shape.over(start, end), or leave it out",
+        )
+    space = generate_mesh(
+        domain.shape,
+        mesh_size=settings.mesh_size,
+        cells=settings.cells,
+        curved=settings.curved,
+        grading=settings.grading,
+        curvature=settings.curvature,
+        periodic=problem.periodic_pairs,
+        kinks=(settings.kinks or ())[:-1],
+        layers=settings.layers,
+    )
+    slabs = settings.time_cells or 10
+    return SlabMesh(space, slab_times(domain.start, domain.end, slabs, settings.time_halvings))
+
+
+def make_discretisation(problem: Problem, mesh: AnyMesh, settings: Settings) -> Discretisation:
+    """Finite elements or finite differences on the mesh, or slabs of time."""
+    if isinstance(mesh, SlabMesh):
+        if settings.time_scheme == "simplex" or settings.discretisation == "fdm":
+            raise PcpinnError("the mesh is one of slabs of time", "set time_scheme=radau, gauss or galerkin, with fem")
+        return TimeSlabs(problem, mesh, settings.time_scheme, settings.time_order, settings.degree, settings.quadrature)
+    if settings.time_scheme != "simplex":
+        raise PcpinnError(f"time_scheme={settings.time_scheme} needs a mesh of slabs", "leave mesh= out")
     if settings.discretisation == "fdm":
         return FiniteDifferences(problem, mesh)
     return FiniteElements(problem, mesh, settings.degree, settings.quadrature)
 
 
-def make_preconditioner(settings: Settings) -> Preconditioner | AutoILU:
+def make_preconditioner(settings: Settings, discretisation: Discretisation | None = None) -> Preconditioner | AutoILU:
     """P by name, with refinement if asked for; or the wish for an ILU of a given quality."""
-    if settings.preconditioner == "ilu" and settings.drop_tolerance == "auto":
+    name: str = settings.preconditioner
+    if name == "auto":
+        name = {"radau": "time-order", "gauss": "time-order", "galerkin": "separable"}.get(settings.time_scheme, "ilu")
+    if name in ("time-order", "separable"):
+        chosen = _of_slabs(name, settings, discretisation)
+        return Refined(chosen, settings.refinement) if settings.refinement else chosen
+    if name == "ilu" and settings.drop_tolerance == "auto":
         if settings.refinement:
             raise PcpinnError(
                 f"refinement={settings.refinement} and drop_tolerance=auto exclude each other",
@@ -64,17 +117,48 @@ def make_preconditioner(settings: Settings) -> Preconditioner | AutoILU:
         "row-balancing": RowBalancing(),
         "none": Identity(),
     }
-    chosen = choices[settings.preconditioner]
+    chosen = choices[name]
     return Refined(chosen, settings.refinement) if settings.refinement else chosen
 
 
-def make_network(problem: Problem, mesh: Mesh, settings: Settings) -> MLP:
+def _of_slabs(name: str, settings: Settings, discretisation: Discretisation | None) -> Preconditioner:
+    if not isinstance(discretisation, TimeSlabs):
+        raise PcpinnError(
+            f"preconditioner={name} needs slabs of time", "set time_scheme=radau, gauss or galerkin, or leave it out"
+        )
+    if name == "separable":
+        parts = discretisation.kronecker(torch.zeros(discretisation.size, dtype=torch.float64))
+        return Separable(parts.terms, parts.fixed_layers, parts.fixed_nodes)
+    drop = 1e-6 if settings.drop_tolerance == "auto" else float(settings.drop_tolerance)
+    return TimeOrder(
+        discretisation.slab_starts.tolist(),
+        drop,
+        max(settings.fill_factor, 50.0) if settings.drop_tolerance == "auto" else settings.fill_factor,
+        settings.sweep_tolerance,
+        _ORDERINGS[settings.ordering],
+    )
+
+
+def make_network(problem: Problem, mesh: AnyMesh, settings: Settings) -> MLP:
     """An untrained network over the mesh's box, seeded."""
     features = Features(
-        settings.features, settings.feature_count, settings.feature_low, settings.feature_high, settings.feature_std
+        settings.features,
+        settings.feature_count,
+        settings.feature_low,
+        settings.feature_high,
+        settings.feature_std,
+        settings.kinks or (),
+        settings.frequencies or (),
     )
     architecture = Architecture(settings.width, settings.depth, settings.activation, settings.initialisation, features)
     lower, upper = mesh.bounds
+    for axis, line in enumerate(settings.kinks or ()):
+        for c in line if axis < len(lower) else ():
+            if not lower[axis] < c < upper[axis]:
+                raise PcpinnError(
+                    f"a kink at {c:g} lies outside the domain, {lower[axis]:g} to {upper[axis]:g} along axis {axis}",
+                    "give the coordinates of interfaces inside the domain",
+                )
     generator = torch.Generator().manual_seed(settings.seed)
     network = MLP(
         architecture, lower.tolist(), upper.tolist(), problem.components, generator, getattr(torch, settings.precision)

@@ -19,16 +19,19 @@ import torch
 from ..discretize.finite_elements import FiniteElements
 from ..discretize.mesh import Mesh
 from ..discretize.refine import refined
+from ..discretize.slab_mesh import AnyMesh, SlabMesh
+from ..discretize.slabs import TimeSlabs
 from ..discretize.system import LinearSystem, linear_system, solve_krylov
 from ..errors import PcpinnError
 from ..network.mlp import MLP
 from ..precondition import ILU
 from ..problem.problem import Problem
-from .build import make_mesh
+from .build import make_mesh, make_preconditioner
 from .settings import Settings
 
 _HIGHEST_DEGREE = {1: 4, 2: 4, 3: 2}
 _AFFORDABLE_UNKNOWNS = {1: 10**6, 2: 400_000, 3: 80_000}
+_AFFORDABLE_SLABS = 10**6
 _BOUNDED_UNKNOWNS = {1: 10**6, 2: 60_000, 3: 20_000}  # the bound needs a complete factorisation
 
 
@@ -56,7 +59,9 @@ class ErrorEstimate:
         return asdict(self)
 
 
-def certify(network: MLP, problem: Problem, mesh: Mesh, settings: Settings, affordable: bool = False) -> ErrorEstimate:
+def certify(
+    network: MLP, problem: Problem, mesh: AnyMesh, settings: Settings, affordable: bool = False
+) -> ErrorEstimate:
     """Estimate the total relative L2 error of a network for a linear problem.
 
     Args:
@@ -70,7 +75,8 @@ def certify(network: MLP, problem: Problem, mesh: Mesh, settings: Settings, affo
         PcpinnError: when no finer discretisation can be made or factorised.
     """
     finer, how = _finer(problem, mesh, settings)
-    if affordable and finer.size > _AFFORDABLE_UNKNOWNS[mesh.dimension]:
+    by_slabs = isinstance(finer, TimeSlabs)
+    if affordable and finer.size > (_AFFORDABLE_SLABS if by_slabs else _AFFORDABLE_UNKNOWNS[mesh.dimension]):
         raise PcpinnError(
             f"a finer discretisation ({how}) has {finer.size} unknowns, which would cost more than the solve itself",
             "call solution.certify() if you want it all the same",
@@ -78,7 +84,10 @@ def certify(network: MLP, problem: Problem, mesh: Mesh, settings: Settings, affo
     system = linear_system(finer)
     u = _values(network, system)
     r = system.A @ u - system.b
-    preconditioner = ILU(drop_tolerance=1e-4, fill_factor=30.0)
+    preconditioner: Any = ILU(drop_tolerance=1e-4, fill_factor=30.0)
+    if by_slabs:
+        usual = replace(settings, preconditioner="auto", drop_tolerance="auto", refinement=0)
+        preconditioner = make_preconditioner(usual, finer)
     state = preconditioner.build(system.A)
     # A few Krylov steps bring P^-1 r nearer to A^-1 r where P is not good enough by itself.
     error = solve_krylov(system.A, r, lambda v: preconditioner.apply(state, v), tolerance=1e-3)
@@ -87,20 +96,36 @@ def certify(network: MLP, problem: Problem, mesh: Mesh, settings: Settings, affo
     scale = system.norm(u) or 1.0
     estimate = system.norm(error) / scale
     bound = condition = None
-    if system.size <= _BOUNDED_UNKNOWNS[mesh.dimension]:
+    if not by_slabs and system.size <= _BOUNDED_UNKNOWNS[mesh.dimension]:
         P_residual = preconditioner.apply(state, r)
         condition = _inverse_norm(system, state.lu)
         bound = condition * system.norm(P_residual) / scale
     return ErrorEstimate(estimate, bound, condition, how, system.size)
 
 
-def _finer(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[FiniteElements, str]:
+def _finer(problem: Problem, mesh: AnyMesh, settings: Settings) -> tuple[FiniteElements | TimeSlabs, str]:
+    if isinstance(mesh, SlabMesh):
+        return _finer_slabs(problem, mesh, settings)
+    return _finer_elements(problem, mesh, settings)
+
+
+def _finer_slabs(problem: Problem, mesh: SlabMesh, settings: Settings) -> tuple[TimeSlabs, str]:
+    """One degree more in space (or smaller cells) and one more layer per slab of time."""
+    degree, order = settings.degree, min(settings.time_order + 1, 12)
+    if degree < _HIGHEST_DEGREE[mesh.space.dimension]:
+        degree, how = degree + 1, f"degree {degree + 1} on the same mesh"
+    else:
+        mesh, how = SlabMesh(refined(mesh.space), mesh.times), f"degree {degree} on cells of half the size"
+    return TimeSlabs(problem, mesh, settings.time_scheme, order, degree), f"{how}, {order} layers per slab of time"
+
+
+def _finer_elements(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[FiniteElements, str]:
     """One degree more where elements have it, else cells of half the size; curved boundaries are followed in any case."""
     d = mesh.dimension
     highest = max([settings.degree, *(f.degree or 0 for f in problem.unknowns)])
     if settings.discretisation == "fem" and not isinstance(problem.domain, Mesh) and not settings.curved:
         with contextlib.suppress(PcpinnError):  # without a mesher the straight mesh must do
-            mesh = make_mesh(problem, replace(settings, curved=True))
+            mesh = make_mesh(problem, replace(settings, curved=True)).simplices
     if settings.discretisation == "fdm":
         finer = replace(settings, degree=2)
         how = "finite elements of degree 2 on the same grid"

@@ -20,7 +20,7 @@ _CELLS = {(1, 2): "line", (2, 3): "triangle", (2, 6): "triangle6", (3, 4): "tetr
 
 def write_vtu(solution: Solution, path: Path) -> Path:
     """Mesh and nodal values in VTK's XML format."""
-    mesh = solution.mesh
+    mesh = solution.mesh.simplices
     points = np.zeros((len(mesh.nodes), 3))
     points[:, : mesh.dimension] = mesh.nodes
     kind = _CELLS[
@@ -42,7 +42,11 @@ def write_vtu(solution: Solution, path: Path) -> Path:
 def write_npz(solution: Solution, path: Path) -> Path:
     """Arrays nodes, cells, and one array of nodal values per field."""
     buffer = io.BytesIO()
-    arrays: dict[str, Any] = {"nodes": solution.mesh.nodes, "cells": solution.mesh.cells, **_nodal(solution)}
+    arrays: dict[str, Any] = {
+        "nodes": solution.mesh.simplices.nodes,
+        "cells": solution.mesh.simplices.cells,
+        **_nodal(solution),
+    }
     np.savez_compressed(buffer, **arrays)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, buffer.getvalue())
@@ -50,4 +54,4 @@ def write_npz(solution: Solution, path: Path) -> Path:
 
 
 def _nodal(solution: Solution) -> dict[str, np.ndarray]:
-    return {f.name: np.asarray(solution(solution.mesh.nodes, f.name)) for f in solution.fields}
+    return {f.name: np.asarray(solution(solution.mesh.simplices.nodes, f.name)) for f in solution.fields}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..discretize.mesh import Mesh
+from ..discretize.slab_mesh import AnyMesh
 from ..discretize.system import LinearSystem
 from ..network.mlp import MLP
 from ..precondition.operator import PreconditionedResidual
@@ -32,7 +32,7 @@ def solve(
     progress: Progress | None = None,
     record: Mapping[str, Any] | None = None,
     resume: bool = False,
-    mesh: Mesh | None = None,
+    mesh: AnyMesh | None = None,
     **changes: Any,
 ) -> Solution:
     """Solve a linear problem.
@@ -70,7 +70,7 @@ def preconditioned_loss(system: LinearSystem, network: MLP, settings: Settings) 
     operator = PreconditionedResidual(
         system.A,
         system.b,
-        make_preconditioner(settings),
+        make_preconditioner(settings, system.discretisation),
         weights=system.weights if settings.weights == "mass" else np.full(system.size, 1 / system.size),
         dense=_dense(settings),
         dtype=getattr(torch, settings.precision),

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.tri import Triangulation
 
 from ..discretize.mesh import Mesh
+from ..discretize.slab_mesh import AnyMesh
 from ..discretize.space import ScalarSpace
 from ..errors import PcpinnError
 
@@ -79,7 +80,7 @@ def _lines(solution: Solution) -> list[_Panel]:
 
 
 def _maps(solution: Solution) -> list[_Panel]:
-    points, triangles = subdivided(solution.mesh)
+    points, triangles = subdivided(solution.mesh.simplices)
     values = _values(solution, points)
 
     def one(k: int) -> _Panel:
@@ -103,7 +104,7 @@ def _slices(solution: Solution) -> list[_Panel]:
     else:
         cuts = [(axis, (lower[axis] + upper[axis]) / 2) for axis in range(3)]
     names = ("x", "y", "t" if mesh.has_time else "z")
-    space = ScalarSpace(mesh, 1)
+    space = ScalarSpace(mesh.simplices, 1)
 
     def one(k: int, axis: int, at: float) -> _Panel:
         i, j = (a for a in range(3) if a != axis)
@@ -148,7 +149,7 @@ def _errors(solution: Solution, reference: Reference) -> list[_Panel]:
     return [one(k, c) for k, c in enumerate(reference.components)]
 
 
-def _frame(ax: Axes, mesh: Mesh) -> None:
+def _frame(ax: Axes, mesh: AnyMesh) -> None:
     lower, upper = mesh.bounds
     ax.set_xlabel("x")
     ax.set_ylabel("t" if mesh.has_time and mesh.dimension == 2 else "y")

@@ -19,7 +19,7 @@ class Reference:
         points: (n, d).
         values: (n, k), one column per compared component.
         components: which components of the solution the columns are compared with.
-        kind: "exact" or "certified".
+        kind: "exact", "certified" or "published" (data of others, of unknown error).
         error: relative error of the reference itself.
         note: how it was made and certified.
     """

@@ -35,6 +35,10 @@ def write_report(solution: Solution, folder: Path) -> Path:
         rows.append(
             ("training error", errors["training"], "network against the discrete solution; there is no reference")
         )
+    published = result.get("published")
+    if published is not None:
+        beside = f"{Path(published['file']).name}, itself {published['distance']:.1e} from an accurate solution"
+        rows.append(("L2 relative error, published data", published["l2re"], beside))
     rows += [
         ("time", f"{times['total_s']:.1f} s", f"setup {times['setup_s']:.1f} s, training {times['train_s']:.1f} s"),
         ("iterations", result["iterations"], f"{result['optimiser']}, stopped by {result['stopped_by']}"),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..discretize.mesh import Mesh
+from ..discretize.slab_mesh import AnyMesh
 from ..discretize.system import LinearSystem, linear_system, solve_krylov
 from ..environment import describe_environment, peak_memory
 from ..errors import PcpinnError
@@ -45,7 +45,7 @@ def run(
     progress: Progress | None = None,
     record: Mapping[str, Any] | None = None,
     resume: bool = False,
-    mesh: Mesh | None = None,
+    mesh: AnyMesh | None = None,
     **changes: Any,
 ) -> Solution:
     """Discretise, make the loss, train, measure, record. A resumed run takes mesh and weights from its folder.
@@ -123,7 +123,7 @@ def run(
         "loss": training.loss if math.isfinite(training.loss) else None,
         "optimiser": optimiser.name,
         "optimiser_reason": why,
-        "discretisation": {"name": settings.discretisation, "degree": settings.degree, "cells": len(mesh.cells)},
+        "discretisation": {"name": system.discretisation.name, "degree": settings.degree, "cells": mesh.cell_count},
         "preconditioner": loss.describe(),
         "errors": errors,
         "certificate": certificate.to_dict() if certificate else None,

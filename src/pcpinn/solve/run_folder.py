@@ -23,6 +23,7 @@ import torch
 
 from ..discretize.mesh import Mesh
 from ..discretize.mesh_check import check_mesh
+from ..discretize.slab_mesh import AnyMesh, SlabMesh
 from ..errors import PcpinnError
 from ..files import read_json, read_tensors, write_atomically, write_json, write_tensors
 from ..network.mlp import MLP, Architecture
@@ -33,7 +34,7 @@ from .solution import Solution
 FORMAT = 1
 
 
-def create_run(folder: Path, record: dict[str, Any], mesh: Mesh) -> None:
+def create_run(folder: Path, record: dict[str, Any], mesh: AnyMesh) -> None:
     """Make the folder with run.json and the mesh in one move: it is there whole, or not at all.
 
     Raises:
@@ -138,32 +139,36 @@ def fields_of(record: dict[str, Any], folder: Path) -> tuple[Field, ...]:
         ) from error
 
 
-def write_mesh(path: Path, mesh: Mesh) -> None:
+def write_mesh(path: Path, mesh: AnyMesh) -> None:
     """Mesh arrays; boundary names go into the metadata."""
     write_tensors(path, *mesh_tensors(mesh))
 
 
-def read_mesh_arrays(path: Path) -> Mesh:
+def read_mesh_arrays(path: Path) -> AnyMesh:
     """Inverse of `write_mesh`."""
     return mesh_from_tensors(*read_tensors(path), path)
 
 
-def mesh_tensors(mesh: Mesh) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """A mesh as arrays and plain data."""
+def mesh_tensors(mesh: AnyMesh) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """A mesh as arrays and plain data; one of slabs is its mesh in space with times."""
+    if isinstance(mesh, SlabMesh):
+        tensors, metadata = mesh_tensors(mesh.space)
+        return {**tensors, "times": mesh.times}, metadata
     tensors = {"nodes": mesh.nodes, "cells": mesh.cells.astype(np.int64)}
     names = list(mesh.boundary_names)
     tensors |= {f"boundary.{i}": mesh.boundaries[name].astype(np.int64) for i, name in enumerate(names)}
     return tensors, {"boundaries": names, "has_time": mesh.has_time}
 
 
-def mesh_from_tensors(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any], path: Path) -> Mesh:
+def mesh_from_tensors(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any], path: Path) -> AnyMesh:
     """Inverse of `mesh_tensors`, checked; `path` is for messages."""
     try:
         boundaries = {str(name): tensors[f"boundary.{i}"] for i, name in enumerate(metadata["boundaries"])}
         mesh = Mesh(tensors["nodes"], tensors["cells"], boundaries, bool(metadata["has_time"]))
     except (KeyError, TypeError) as error:
         raise PcpinnError(f"{path} does not hold a mesh", "the file is damaged; make it again") from error
-    return check_mesh(mesh)
+    mesh = check_mesh(mesh)
+    return SlabMesh(mesh, tensors["times"]) if "times" in tensors else mesh
 
 
 def write_network(path: Path, network: MLP) -> None:

@@ -15,6 +15,8 @@ import numpy as np
 
 from ..errors import PcpinnError
 
+PerAxis = tuple[tuple[float, ...], ...]
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -24,13 +26,19 @@ class Settings:
         discretisation: fem (finite elements) or fdm (finite differences on a box).
         mesh_size: target size of cells; None takes 1/25 of the domain.
         cells: number of cells along each axis of a box, instead of mesh_size.
-        time_cells: number of cells along time.
+        time_cells: number of cells (slabs) along time.
+        time_scheme: of problems over time: simplex (time is a coordinate like the others), or slabs with polynomials in time:
+            radau (first order in time, damping), gauss (first order in time, conserving), galerkin (conditions at both ends).
+        time_order: layers per slab; time_halvings: how often the first slab is cut in half, for a sudden start.
         degree: polynomial degree of the elements (a field may have its own).
         curved: use curved triangles along curved boundaries.
         curvature: cells per radius of curvature; grading: how fast cells grow (0 slow, 1 fast).
+        layers: lines of a structured mesh on either side of each kink (see below), closer and closer; lines run through the
+            kinks in any case.
         quadrature: order of the quadrature; None derives it from the degree.
     Preconditioner
-        preconditioner: ilu, lu, amg (multigrid, for symmetric elliptic problems), jacobi, row-balancing or none.
+        preconditioner: auto (time-order for radau and gauss, separable for galerkin, else ilu), ilu, lu, amg (multigrid, for
+            symmetric elliptic problems), time-order (slab by slab, ilu in each), separable, jacobi, row-balancing or none.
         drop_tolerance, fill_factor: of ilu; drop_tolerance=auto lowers it until the quality of P, ||I - P^-1 A|| on smooth
             functions, is below quality_target, within memory_gib.
         amg_cycles: multigrid cycles per application.
@@ -43,7 +51,9 @@ class Settings:
         width, depth: hidden layers; activation: tanh, silu, gelu, sin.
         initialisation: torch, glorot-normal, glorot-uniform, he-normal, he-uniform.
         features: none, log or gaussian Fourier features; feature_count, feature_low, feature_high (exponents of 2, log),
-            feature_std (gaussian).
+            feature_std (gaussian); or list, with frequencies along each axis, in radians per unit, such as 6.28;6.28;4.44,8.31.
+        kinks: coordinates along each axis where the slope of the solution jumps (interfaces of materials), such as -2,2;0 for
+            x = -2, x = 2 and y = 0: the network gets |x + 2|, |x - 2| and |y| as further inputs.
     Training
         optimiser: auto, gauss-newton, adam, lbfgs or soap; iterations; tolerance: relative residual (an estimate of the
             training error) at which to stop; time_limit in seconds; patience: stop after so many iterations with hardly any
@@ -63,13 +73,19 @@ class Settings:
     mesh_size: float | None = None
     cells: tuple[int, ...] | None = None
     time_cells: int | None = None
+    time_scheme: Literal["simplex", "radau", "gauss", "galerkin"] = "simplex"
+    time_order: int = 3
+    time_halvings: int = 0
     degree: int = 2
     curved: bool = True
     curvature: float | None = None
     grading: float | None = None
+    layers: int = 0
     quadrature: int | None = None
 
-    preconditioner: Literal["ilu", "lu", "amg", "jacobi", "row-balancing", "none"] = "ilu"
+    preconditioner: Literal[
+        "auto", "ilu", "lu", "amg", "time-order", "separable", "jacobi", "row-balancing", "none"
+    ] = "auto"
     drop_tolerance: float | Literal["auto"] = "auto"
     ordering: Literal["colamd", "mmd"] = "colamd"
     fill_factor: float = 20.0
@@ -84,11 +100,13 @@ class Settings:
     depth: int = 3
     activation: str = "tanh"
     initialisation: str = "glorot-normal"
-    features: Literal["none", "log", "gaussian"] = "log"
+    features: Literal["none", "log", "gaussian", "list"] = "log"
     feature_count: int = 4
     feature_low: float = -2.0
     feature_high: float = 1.0
     feature_std: float = math.pi
+    kinks: PerAxis | None = None
+    frequencies: PerAxis | None = None
 
     optimiser: Literal["auto", "gauss-newton", "adam", "lbfgs", "soap"] = "auto"
     iterations: int = 60
@@ -116,15 +134,15 @@ class Settings:
         for key, expected in _TYPES.items():
             object.__setattr__(self, key, _convert(key, getattr(self, key), expected))
         positive = ("iterations", "width", "depth", "degree", "drop_tolerance", "fill_factor", "mesh_size", "time_cells",
-                    "time_limit", "learning_rate", "damping", "memory_gib", "curvature", "quadrature", "collocation",
-                    "boundary_weight", "quality_target", "amg_cycles", "sweep_tolerance")  # fmt: skip
+                    "time_order", "time_limit", "learning_rate", "damping", "memory_gib", "curvature", "quadrature",
+                    "collocation", "boundary_weight", "quality_target", "amg_cycles", "sweep_tolerance")  # fmt: skip
         for key in positive:
             value = getattr(self, key)
             if value is not None and value != "auto" and not value > 0:
                 raise PcpinnError(f"{key}={value:g} must be positive", f"leave {key} out to take its default")
             if value == math.inf and key != "time_limit":
                 raise PcpinnError(f"{key} is infinite", f"leave {key} out to take its default")
-        for key in ("sample", "tolerance", "checkpoint_every", "patience", "refinement"):
+        for key in ("sample", "layers", "tolerance", "checkpoint_every", "patience", "refinement", "time_halvings"):
             value = getattr(self, key)
             if value is not None and (value < 0 or value == math.inf):
                 raise PcpinnError(
@@ -156,7 +174,7 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: no infinities, no tuples."""
         data = asdict(self)
-        return {k: None if v == math.inf else list(v) if isinstance(v, tuple) else v for k, v in data.items()}
+        return {k: None if v == math.inf else _as_lists(v) for k, v in data.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Settings:
@@ -184,6 +202,8 @@ def _convert(key: str, value: Any, expected: Any) -> Any:
             if choice not in typing.get_args(kind):
                 raise ValueError
             return choice
+        if kind == PerAxis:
+            return _per_axis(value)
         if typing.get_origin(kind) is tuple:
             parts = value.replace("x", ",").split(",") if isinstance(value, str) else value
             result = tuple(_whole(v) for v in ([parts] if np.isscalar(parts) else parts))
@@ -211,7 +231,28 @@ def _convert(key: str, value: Any, expected: Any) -> Any:
         raise PcpinnError(f"{key}={value!r} does not fit", f"give {' or '.join([wanted, *words])}") from None
 
 
-_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a name"}
+_NAMES = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a name",
+    PerAxis: "numbers along each axis, such as -2,2;0",
+}
+
+
+def _per_axis(value: Any) -> PerAxis | None:
+    """Lists of numbers from text ("-2,2;0"), tuples or lists; None if there are none."""
+    axes = [a.split(",") if a.strip() else [] for a in value.split(";")] if isinstance(value, str) else value
+    if any(isinstance(c, bool) for axis in axes for c in axis):
+        raise ValueError
+    lists = tuple(tuple(float(c) for c in axis) for axis in axes)
+    if not all(math.isfinite(c) for axis in lists for c in axis):
+        raise ValueError
+    return lists if any(lists) else None
+
+
+def _as_lists(value: Any) -> Any:
+    return [_as_lists(v) for v in value] if isinstance(value, tuple) else value
 
 
 def _whole(value: Any) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ..discretize.mesh import Mesh
+from ..discretize.slab_mesh import AnyMesh
 from ..errors import PcpinnError
 from ..network.mlp import MLP
 from ..problem.field import Field
@@ -38,7 +38,7 @@ class Solution:
 
     network: MLP
     fields: tuple[Field, ...]
-    mesh: Mesh
+    mesh: AnyMesh
     result: dict[str, Any]
     history: History = field(default_factory=History)
     settings: dict[str, Any] = field(default_factory=dict)

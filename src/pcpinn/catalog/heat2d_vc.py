@@ -1,0 +1,67 @@
+"""heat2d-vc: heat in a square of two materials, mixed at random."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ..problem.conditions import Dirichlet, Neumann
+from ..problem.field import Local
+from ..problem.problem import Problem
+from ..problem.shapes import Rectangle
+from ..solve.reference import Reference
+from .entry import PAPER_GAUSSIAN, Entry
+from .random_field import nearest, two_phases
+from .reference_file import shipped_reference
+
+
+def problem() -> Problem:
+    """u_t - div(a grad u) = f, where a is 2 or 1 on the pixels of a random field."""
+    table = torch.from_numpy(two_phases(1.0, 2.0))
+
+    def flux(x: torch.Tensor, u: Local) -> torch.Tensor:
+        a = nearest(table, x)
+        return torch.stack([a * u.grad[0], a * u.grad[1], torch.zeros_like(u.value)])
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        pi = torch.pi
+        return 200 * torch.sin(pi * x[0]) * torch.sin(5 * pi * x[1]) * torch.sin(pi * x[2])
+
+    return Problem(
+        Rectangle((0.0, 0.0), (1.0, 1.0), name="sides").over(0.0, 5.0),
+        flux=flux,
+        source=lambda x, u: u.grad[2] - f(x),
+        boundary={"sides": Dirichlet(0.0), "initial": Dirichlet(0.0), "final": Neumann(0.0)},
+        name="heat2d-vc",
+    )
+
+
+def reference() -> Reference:
+    """Finite elements aligned with the pixels, certified by refinement."""
+    return shipped_reference("heat2d-vc")
+
+
+_OURS = {
+    "degree": 2,
+    "time_scheme": "radau",
+    "features": "list",
+    "frequencies": f"{np.pi};{np.pi},{5 * np.pi};{np.pi}",  # of the source
+}
+
+ENTRY = Entry(
+    name="heat2d-vc",
+    title="Heat in a square of two materials, mixed at random",
+    equation="u_t - div(a grad u) = 200 sin(pi x) sin(5 pi y) sin(pi t); a = 2 where a random field is positive, else 1",
+    domain="[0, 1]^2, 0 < t < 5, time as an extra dimension",
+    conditions="u = 0 on the sides and at t = 0",
+    problem=problem,
+    reference=reference,
+    presets={
+        "quick": _OURS | {"cells": (32, 32), "time_cells": 10, "iterations": 30},
+        "default": _OURS | {"cells": (64, 64), "time_cells": 15, "width": 48, "iterations": 150, "tolerance": 1e-3},
+        "paper": PAPER_GAUSSIAN | {"cells": (20, 100), "time_cells": 100, "drop_tolerance": 1e-1},
+    },
+    remark="a takes the value of the nearest of the field's 256 x 256 entries (x = j/255, y = i/255), in divergence form: with "
+    "this coefficient, unlike that of PINNacle's code, PINNacle's data solve the equation. The paper's mesh of 20 x 100 x 100 "
+    "is read as (x, y, t), the only order in which its meshes for heat2d-ms and wave2d-ms resolve their solutions.",
+)

@@ -1,0 +1,108 @@
+"""Published data: exports are read, checked against the problem, and refused when damaged or of another problem."""
+
+import numpy as np
+import pytest
+from exports import export, write_export
+
+from pcpinn.catalog import CATALOG
+from pcpinn.catalog.pinnacle import FILES, published_reference, read_export
+from pcpinn.errors import PcpinnError
+
+HEAT = ["X", "Y", "u (1) @ t=0", "u (1) @ t=0.1", "u (1) @ t=5"]
+
+
+def read(tmp_path, text):
+    path = tmp_path / "a.dat"
+    path.write_text(text, encoding="utf-8") if isinstance(text, str) else path.write_bytes(text)
+    return read_export(path)
+
+
+def test_times(tmp_path):
+    table = read(tmp_path, export(HEAT, [[0, 0.5, 1, 2, 3], [1, 0.25, 4, 5, 6]]))
+    np.testing.assert_array_equal(table.places, [[0, 0.5], [1, 0.25]])
+    np.testing.assert_array_equal(table.times, [0, 0.1, 5])
+    np.testing.assert_array_equal(table.fields["u"], [[1, 2, 3], [4, 5, 6]])
+
+
+@pytest.mark.parametrize("unit", ["", " @ Re=100", " (m/s)"])
+def test_several_fields_without_times(tmp_path, unit):
+    table = read(tmp_path, export(["x", "y", *(f"{f}{unit}" for f in "uvp")], [[0, 0.5, 1, 2, 3]]))
+    assert table.times is None
+    assert {name: float(v[0, 0]) for name, v in table.fields.items()} == {"u": 1, "v": 2, "p": 3}
+
+
+def test_one_coordinate_and_two_fields_in_time(tmp_path):
+    names = [f"{f} (K) @ t={t}" for t in ("0", "1E-1") for f in "uv"]
+    table = read(tmp_path, export(["X", *names], [[0.5, 1, 2, 3, 4]]))
+    np.testing.assert_array_equal(table.times, [0, 0.1])
+    np.testing.assert_array_equal(table.fields["v"], [[2, 4]])
+
+
+def test_rows_outside_the_mesh_are_left_out(tmp_path):
+    table = read(tmp_path, export(["X", "Y", "u (1)"], [[0, 0, np.nan], [0, 1, 2]]))
+    np.testing.assert_array_equal(table.places, [[0, 1]])
+
+
+BROKEN = {
+    "empty": "",
+    "no header": "0 0 1\n",
+    "header of coordinates only": "% X Y\n0 0\n",
+    "header of nothing": "%\n0 0 1\n",
+    "no rows": export(["X", "Y", "u (1)"], np.zeros((0, 3))),
+    "all nan": export(["X", "Y", "u (1)"], [[0, 0, np.nan]]),
+    "ragged": export(["X", "Y", "u (1)"], [[0, 0, 1], [0, 1, 2]]) + "1 1\n",
+    "text": export(["X", "Y", "u (1)"], [[0, 0, 1]]) + "1 1 one\n",
+    "a time twice": export([*HEAT[:4], HEAT[3]], [[0, 0, 1, 2, 3]]),
+    "a field at some times only": export([*HEAT[:4], "v (1) @ t=0"], [[0, 0, 1, 2, 3]]),
+    "some without time": export([*HEAT[:4], "u (1)"], [[0, 0, 1, 2, 3]]),
+    "a time that is none": export([*HEAT[:4], "u (1) @ t=soon"], [[0, 0, 1, 2, 3]]),
+    "a time that is not finite": export([*HEAT[:4], "u (1) @ t=nan"], [[0, 0, 1, 2, 3]]),
+    "bytes": b"\xff\xfe\x00%" * 50,
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_broken_files(tmp_path, case):
+    with pytest.raises(PcpinnError, match=r"a\.dat") as caught:
+        read(tmp_path, BROKEN[case])
+    assert caught.value.remedy
+
+
+def test_files_that_are_not_there_or_too_large(tmp_path, monkeypatch):
+    with pytest.raises(PcpinnError, match="does not exist"):
+        read_export(tmp_path / "a.dat")
+    with pytest.raises(PcpinnError, match="cannot read"):
+        read_export(tmp_path)
+    monkeypatch.setattr("pcpinn.catalog.pinnacle._LARGEST", 10)
+    with pytest.raises(PcpinnError, match="larger than"):
+        read(tmp_path, export(HEAT, [[0, 0, 1, 2, 3]]))
+
+
+def problem_of(name):
+    return CATALOG[name].problem()
+
+
+def test_of_a_problem_in_time(tmp_path):
+    write_export(tmp_path, "heat2d-vc", HEAT, [[0, 0.5, 1, 2, 3], [1, 0.25, 4, 5, 6]])
+    reference = published_reference("heat2d-vc", tmp_path, problem_of("heat2d-vc"))
+    np.testing.assert_array_equal(reference.points[[0, 1, 5]], [[0, 0.5, 0], [0, 0.5, 0.1], [1, 0.25, 5]])
+    np.testing.assert_array_equal(reference.values[:, 0], [1, 2, 3, 4, 5, 6])
+    assert (reference.kind, reference.error) == ("published", FILES["heat2d-vc"].distance)
+    assert "heat_darcy.dat" in reference.note
+
+
+def test_of_another_problem(tmp_path):
+    problem = problem_of("poisson2d-c")
+    write_export(tmp_path, "poisson2d-c", ["X", "Y", "u (1)"], [[0, 0.0, 1], [3, 0.25, 4]])
+    with pytest.raises(PcpinnError, match="outside the domain"):
+        published_reference("poisson2d-c", tmp_path, problem)
+    write_export(tmp_path, "poisson2d-c", ["X", "Y", "p (1)"], [[0, 0.0, 1]])
+    with pytest.raises(PcpinnError, match="no column 'u'"):
+        published_reference("poisson2d-c", tmp_path, problem)
+    write_export(tmp_path, "poisson2d-c", HEAT, [[0, 0.5, 1, 2, 3]])
+    with pytest.raises(PcpinnError, match="3 coordinates"):
+        published_reference("poisson2d-c", tmp_path, problem)
+    with pytest.raises(PcpinnError, match="no data for 'wave1d-c'"):
+        published_reference("wave1d-c", tmp_path, problem)
+    with pytest.raises(PcpinnError, match="not a folder"):
+        published_reference("poisson2d-c", tmp_path / "none", problem)

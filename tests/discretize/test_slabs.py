@@ -1,0 +1,234 @@
+"""Finite elements in space times polynomials in time: orders of convergence, conditions, refusals."""
+
+import numpy as np
+import pytest
+import torch
+from torch.func import grad
+
+from pcpinn import (
+    Cauchy,
+    Dirichlet,
+    Disk,
+    Field,
+    Interval,
+    Neumann,
+    Open,
+    PcpinnError,
+    Periodic,
+    Problem,
+    Rectangle,
+    Robin,
+)
+from pcpinn.discretize.finite_elements import FiniteElements
+from pcpinn.discretize.generate import generate_mesh
+from pcpinn.discretize.slab_mesh import SlabMesh
+from pcpinn.discretize.slabs import TimeSlabs
+from pcpinn.discretize.system import linear_system
+from pcpinn.discretize.time_scheme import slab_times
+
+pytestmark = pytest.mark.filterwarnings("ignore:no condition on")
+
+
+def u(x):
+    return torch.sin(2 * x[0]) * torch.cos(3 * x[1]) + x[0] * x[1]
+
+
+def along(f, k):
+    return lambda x: grad(f)(x)[k]
+
+
+def mesh(slabs, end=1.0, cells=12):
+    return SlabMesh(generate_mesh(Interval(0.0, 1.0), cells=(cells,)), slab_times(0.0, end, slabs))
+
+
+def heat(wobble):
+    """A coefficient that depends on time or not, a Dirichlet and a Robin side."""
+
+    def a(x):
+        return 1 + x[0] + wobble * torch.sin(3 * x[1])
+
+    def flux(x):
+        return a(x) * grad(u)(x)[0]
+
+    return Problem(
+        Interval(0.0, 1.0).over(0.0, 1.0),
+        flux=lambda x, v: torch.stack([a(x) * v.grad[0], 0 * v.value]),
+        source=lambda x, v: v.grad[1] - (grad(u)(x)[1] - grad(flux)(x)[0]),
+        boundary={
+            "left": Dirichlet(u),
+            "right": Robin(2.0, lambda x: flux(x) + 2 * u(x)),
+            "initial": Dirichlet(u),
+            "final": Neumann(0.0),
+        },
+    )
+
+
+def wave():
+    """u_t = v, (1 + x) v_t = u_xx + f."""
+
+    def f(x):
+        return (1 + x[0]) * grad(along(u, 1))(x)[1] - grad(along(u, 0))(x)[0]
+
+    return Problem(
+        Interval(0.0, 1.0).over(0.0, 1.0),
+        fields=(Field("u"), Field("v")),
+        flux=lambda x, a, b: (None, torch.stack([a.grad[0], 0 * a.value])),
+        source=lambda x, a, b: (a.grad[1] - b.value, (1 + x[0]) * b.grad[1] - f(x)),
+        boundary={
+            "left": {"u": Dirichlet(u), "v": Dirichlet(along(u, 1))},
+            "right": {"v": Neumann(along(u, 0))},
+            "initial": {"u": Dirichlet(u), "v": Dirichlet(along(u, 1))},
+        },
+    )
+
+
+def elliptic():
+    def f(x):
+        return -grad(along(u, 0))(x)[0] - grad(along(u, 1))(x)[1]
+
+    return Problem(
+        Interval(0.0, 1.0).over(0.0, 1.0),
+        flux=lambda x, v: v.grad,
+        source=lambda x, v: -f(x),
+        boundary={
+            "left": Dirichlet(u),
+            "right": Neumann(along(u, 0)),
+            "initial": Dirichlet(u),
+            "final": Robin(1.0, lambda x: grad(u)(x)[1] + u(x)),
+        },
+    )
+
+
+def errors(problem, scheme, order, slabs):
+    """Of u everywhere, and at the last layer."""
+    d = TimeSlabs(problem, mesh(slabs), scheme, order, 4)
+    system = linear_system(d)
+    exact = torch.vmap(u)(torch.from_numpy(d.unknown_nodes)).numpy()
+    e = np.where(d.unknown_components == 0, system.solution - exact, 0.0)
+    return system.norm(e), np.abs(e[-d.layer_size :]).max()
+
+
+@pytest.mark.parametrize(
+    ("problem", "scheme", "order", "everywhere", "at_the_end"),
+    [
+        (heat(0.0), "radau", 1, 0.8, 0.8),
+        (heat(0.0), "radau", 2, 2.8, 2.8),
+        (heat(0.0), "radau", 3, 3.8, 4.4),
+        (heat(0.5), "radau", 2, 2.8, 2.8),
+        (wave(), "gauss", 1, 1.9, 1.9),
+        (wave(), "gauss", 2, 2.9, 3.8),
+        (elliptic(), "galerkin", 1, 1.9, 1.9),
+        (elliptic(), "galerkin", 2, 3.8, 3.5),
+    ],
+)
+def test_order_of_convergence(problem, scheme, order, everywhere, at_the_end):
+    coarse, fine = errors(problem, scheme, order, 4), errors(problem, scheme, order, 8)
+    assert np.log2(coarse[0] / fine[0]) > everywhere
+    assert np.log2(coarse[1] / fine[1]) > at_the_end
+
+
+def test_coefficients_that_change_with_time_are_noticed():
+    assert TimeSlabs(heat(0.0), mesh(2), "radau", 2)._steady
+    assert not TimeSlabs(heat(0.5), mesh(2), "radau", 2)._steady
+
+
+def test_matrix_is_the_derivative_of_the_residual():
+    for problem, scheme in ((heat(0.5), "radau"), (wave(), "gauss"), (elliptic(), "galerkin")):
+        d = TimeSlabs(problem, mesh(2, cells=3), scheme, 2, 2)
+        generator = torch.Generator().manual_seed(0)
+        a, b = (torch.randn(d.size, generator=generator, dtype=torch.float64) for _ in range(2))
+        change = (d.residual(a + b) - d.residual(a)).numpy()
+        np.testing.assert_allclose(d.matrix(a) @ b.numpy(), change, atol=1e-10)
+
+
+def test_galerkin_is_the_weak_form_of_simplices_too():
+    """Both forms tested with the same bilinear function give the same number."""
+    problem = elliptic()
+    slab = mesh(3, cells=4)
+    d = TimeSlabs(problem, slab, "galerkin", 1, 1)
+    fe = FiniteElements(problem, slab.simplices, 1)
+    v = {id(s): s.unknown_nodes @ [1.0, 2.0] for s in (d, fe)}
+    one, other = (v[id(s)] @ (s.matrix(torch.zeros(s.size, dtype=torch.float64)) @ v[id(s)]) for s in (d, fe))
+    assert one == pytest.approx(other, rel=1e-10)
+
+
+def test_interpolation_between_layers_and_nodes():
+    d = TimeSlabs(heat(0.0), mesh(3), "radau", 3, 3)
+    values = d.unknown_nodes[:, 0] ** 3 * d.unknown_nodes[:, 1] ** 2
+    x = np.random.default_rng(0).uniform(size=(50, 2))
+    np.testing.assert_allclose(d.interpolate(values, x)[:, 0], x[:, 0] ** 3 * x[:, 1] ** 2, atol=1e-12)
+
+
+def test_curved_sides_stay_curved():
+    disk = Disk((0.0, 0.0), 1.0, name="rim")
+    problem = Problem(
+        disk.over(0.0, 1.0),
+        flux=lambda x, v: torch.stack([v.grad[0], v.grad[1], 0 * v.value]),
+        source=lambda x, v: v.grad[2],
+        boundary={"rim": Dirichlet(0.0), "initial": Dirichlet(1.0)},
+    )
+    space = generate_mesh(disk, mesh_size=0.5)
+    d = TimeSlabs(problem, SlabMesh(space, slab_times(0.0, 1.0, 2)), "radau", 1, 2)
+    assert d.weights.sum() == pytest.approx(np.pi, rel=2e-3)  # the polygon of the same cells misses 5 %
+
+
+def test_periodic_sides():
+    """u_t + u_x = 0 carries a wave around."""
+    problem = Problem(
+        Interval(0.0, 1.0).over(0.0, 1.0),
+        source=lambda x, v: v.grad[1] + v.grad[0],
+        boundary={"left": Periodic("right"), "initial": Dirichlet(lambda x: torch.sin(2 * torch.pi * x[0]))},
+    )
+    d = TimeSlabs(problem, mesh(8, cells=8), "gauss", 3, 4)
+    x = d.unknown_nodes
+    error = linear_system(d).solution - np.sin(2 * np.pi * (x[:, 0] - x[:, 1]))
+    assert np.abs(error).max() < 2e-4
+
+
+@pytest.mark.parametrize(
+    ("change", "scheme", "words"),
+    [
+        ({"initial": Neumann(0.0)}, "radau", "initial values of 'u'"),
+        ({"final": Dirichlet(0.0)}, "radau", "steps forward"),
+        ({"initial": Cauchy(0.0), "final": Open("initial")}, "gauss", "two fields"),
+    ],
+)
+def test_ends_of_time_are_checked(change, scheme, words):
+    ends = {"left": Dirichlet(0.0), "right": Dirichlet(0.0), "initial": Dirichlet(0.0)} | change
+    problem = Problem(
+        Interval(0.0, 1.0).over(0.0, 1.0),
+        flux=lambda x, v: torch.stack([v.grad[0], 0 * v.value]),
+        source=lambda x, v: v.grad[1],
+        boundary=ends,
+    )
+    with pytest.raises(PcpinnError, match=words):
+        TimeSlabs(problem, mesh(2), scheme, 2)
+
+
+def test_second_order_in_time_is_refused():
+    problem = Problem(
+        Interval(0.0, 1.0).over(0.0, 1.0),
+        flux=lambda x, v: torch.stack([v.grad[0], -v.grad[1]]),
+        boundary={"left": Dirichlet(0.0), "right": Dirichlet(0.0), "initial": Dirichlet(0.0)},
+    )
+    with pytest.raises(PcpinnError, match="second order in time"):
+        TimeSlabs(problem, mesh(2), "radau", 2)
+
+
+def test_bad_slabs_are_refused():
+    space = generate_mesh(Interval(0.0, 1.0), cells=(2,))
+    for times in ([0.0], [0.0, 0.0], [1.0, 0.0], [0.0, np.nan]):
+        with pytest.raises(PcpinnError, match="ascending"):
+            SlabMesh(space, np.array(times))
+    with pytest.raises(PcpinnError, match="space alone"):
+        SlabMesh(generate_mesh(Interval(0.0, 1.0).over(0.0, 1.0), cells=(2,)), np.array([0.0, 1.0]))
+    with pytest.raises(PcpinnError, match="time_order"):
+        TimeSlabs(heat(0.0), mesh(2), "radau", 13)
+
+
+def test_rectangle_over_time_has_named_sides():
+    slab = SlabMesh(generate_mesh(Rectangle((0, 0), (1, 1)), cells=(2, 2)), slab_times(0.0, 1.0, 3))
+    assert slab.boundary_names == ("bottom", "final", "initial", "left", "right", "top")
+    assert slab.cell_count == 24
+    assert len(slab.simplices.cells) == 72
+    assert slab.simplices.has_time

@@ -1,0 +1,86 @@
+"""Problems on slabs of time, from solve to saved, drawn, packed and resumed."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import pcpinn
+from pcpinn import Dirichlet, Interval, Neumann, PcpinnError, Problem, Rectangle, Reference, Settings, solve
+from pcpinn.baselines import find_method
+from pcpinn.discretize.slab_mesh import SlabMesh
+from pcpinn.solve.build import make_mesh
+
+SMALL = {"cells": (4,), "time_cells": 2, "time_scheme": "radau", "time_order": 3, "degree": 3, "width": 10, "depth": 2,
+         "features": "none", "device": "cpu"}  # fmt: skip
+
+
+def problem():
+    """u = sin(pi x) exp(-t)."""
+    return Problem(
+        Interval(0.0, 1.0).over(0.0, 1.0),
+        flux=lambda x, u: torch.stack([u.grad[0] / torch.pi**2, 0 * u.value]),
+        source=lambda x, u: u.grad[1],
+        boundary={
+            "left": Dirichlet(0.0),
+            "right": Dirichlet(0.0),
+            "initial": Dirichlet(lambda x: torch.sin(torch.pi * x[0])),
+            "final": Neumann(0.0),
+        },
+        name="decay",
+    )
+
+
+@pytest.fixture(scope="module")
+def reference():
+    x = np.random.default_rng(0).uniform(size=(200, 2))
+    return Reference(x, np.sin(np.pi * x[:, 0]) * np.exp(-x[:, 1]))
+
+
+def test_solve_save_load_draw_export(tmp_path, reference):
+    solution = solve(problem(), Settings(**SMALL, iterations=30), out=tmp_path / "run", reference=reference)
+    result = json.loads((tmp_path / "run/result.json").read_text())
+    assert result["errors"]["l2re"] < 5e-3
+    assert 0.5 < result["errors"]["estimate"] / result["errors"]["l2re"] < 2
+    assert (result["discretisation"]["name"], result["preconditioner"]["name"]) == ("slabs", "time-order")
+    assert result["discretisation"]["cells"] == 8
+    again = pcpinn.load(tmp_path / "run")
+    assert isinstance(again.mesh, SlabMesh)
+    np.testing.assert_array_equal(again.mesh.times, [0, 0.5, 1])
+    np.testing.assert_array_equal(again(reference.points), solution(reference.points))
+    again.plot(tmp_path / "u.png")
+    again.to_vtu(tmp_path / "u.vtu")
+    assert (tmp_path / "u.png").stat().st_size > 5000
+    assert (tmp_path / "u.vtu").exists()
+
+
+@pytest.mark.parametrize("method", ["fem-fit", "pinn"])
+def test_baselines_run_on_slabs(method, reference):
+    optimiser = {"optimiser": "adam", "iterations": 300} if method == "pinn" else {"iterations": 15}
+    solver = find_method(method)
+    result = solver(
+        problem(), Settings(**SMALL, **optimiser, learning_rate=5e-3, certify=False), reference=reference
+    ).result
+    assert result["errors"]["l2re"] < 0.3
+
+
+def test_resumed_run_ends_where_an_uninterrupted_one_does(tmp_path, reference):
+    settings = Settings(**SMALL, iterations=6, certify=False, checkpoint_every=0.0)
+    whole = solve(problem(), settings, out=tmp_path / "whole")
+    solve(problem(), settings, out=tmp_path / "part", iterations=3)
+    for name in ("result.json", "network.safetensors"):
+        (tmp_path / "part" / name).unlink()
+    resumed = solve(problem(), settings, out=tmp_path / "part", resume=True)
+    np.testing.assert_array_equal(resumed(reference.points), whole(reference.points))
+
+
+def test_settings_that_do_not_fit():
+    flat = Problem(Rectangle((0, 0), (1, 1)), flux=lambda x, u: u.grad, boundary={"left": Dirichlet(0.0)})
+    with pytest.raises(PcpinnError, match="shape over time"):
+        make_mesh(flat, Settings(time_scheme="radau"))
+    with pytest.raises(PcpinnError, match="slabs"):
+        solve(problem(), Settings(**{**SMALL, "time_scheme": "simplex"}), mesh=make_mesh(problem(), Settings(**SMALL)))
+    simplices = make_mesh(problem(), Settings(**SMALL)).simplices
+    with pytest.raises(PcpinnError, match="slabs"):
+        solve(problem(), Settings(**SMALL), mesh=simplices)
