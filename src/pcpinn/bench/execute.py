@@ -45,12 +45,14 @@ def recorded(bench: BenchFolder, planned: Planned) -> Row | None:
 
 def is_outdated(bench: BenchFolder, cell: Cell) -> bool:
     """Whether a run was made with other settings than its preset means now; False where that cannot be told."""
+    if cell.file is not None:
+        return False
     try:
         record = read_run(bench.run_folder(cell))
-        wanted = task_of(cell, reference=False).settings.to_dict() if cell.file is None else None
+        _, settings = find_entry(cell.problem).resolve(cell.preset, {**dict(cell.changes), "seed": cell.seed})
     except PcpinnError:
         return False
-    return wanted is not None and not same_settings(record.get("settings"), wanted)
+    return not same_settings(record.get("settings"), settings.to_dict())
 
 
 def discard(bench: BenchFolder, cell: Cell) -> None:
