@@ -42,3 +42,14 @@ def peak_memory(device: torch.device) -> dict[str, float | None]:
     host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
     on_device = torch.cuda.max_memory_allocated(device) / 2**30 if device.type == "cuda" else None
     return {"host_gib": round(host, 3), "device_gib": None if on_device is None else round(on_device, 3)}
+
+
+def reset_peak_memory() -> None:
+    """Let `peak_memory` count from here on, where the system allows it: for several runs in one process."""
+    try:
+        with open("/proc/self/clear_refs", "w") as handle:
+            handle.write("5")
+    except OSError:
+        pass  # another system: the peak of the whole process is then all there is
+    if torch.cuda.is_available():
+        torch.cuda.reset_peak_memory_stats()

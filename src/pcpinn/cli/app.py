@@ -22,7 +22,9 @@ from ..solve.reference import Reference
 from ..solve.report import write_report
 from ..solve.run_folder import load, read_run, require_free
 from ..solve.solution import Solution
+from .bench import bench, report
 from .display import TerminalProgress, published_table, result_table, standard_output_kept_clean
+from .options import AsJson, Changes, pairs
 from .reference import reference_app
 from .tables import read_points, write_values
 
@@ -35,19 +37,12 @@ app = typer.Typer(
 )
 app.add_typer(reference_app, name="reference")
 RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
-Changes = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
-]
 ProblemFile = Annotated[
     Path | None, typer.Option("--problem", help="The .py file of a run or prepared problem that came from one.")
 ]
 PublishedFolder = Annotated[
     Path | None,
     typer.Option("--reference", metavar="DIR", help="Compare with PINNacle's published data (.dat) in a folder, too."),
-]
-AsJson = Annotated[
-    bool,
-    typer.Option("--json", help="Print the result as one JSON object on standard output, all else on standard error."),
 ]
 
 
@@ -110,9 +105,9 @@ def solve(
     find_method(method)
     with standard_output_kept_clean():
         if name.endswith(SUFFIX):
-            task = read_prepared(Path(name), {**_pairs(changes), **options}, problem)
+            task = read_prepared(Path(name), {**pairs(changes), **options}, problem)
         else:
-            task = find_task(name, preset, {**_pairs(changes), **options})
+            task = find_task(name, preset, {**pairs(changes), **options})
         task = task.compared_with(published) if published is not None else task
         folder = out or _free_folder(Path("runs") / f"{task.record['problem']}-{task.record['preset']}")
         require_free(folder)
@@ -131,7 +126,7 @@ def prepare(
     if out.suffix != SUFFIX:
         raise PcpinnError(f"{out} does not end in {SUFFIX}", f"write --out {out.with_suffix(SUFFIX)}")
     with standard_output_kept_clean():
-        write_prepared(find_task(name, preset, _pairs(changes)), out)
+        write_prepared(find_task(name, preset, pairs(changes)), out)
     print(out)
 
 
@@ -145,7 +140,7 @@ def resume(
 ) -> None:
     """Continue an interrupted run (or, with --set iterations=N, a finished one)."""
     with standard_output_kept_clean():
-        task = task_of_run(folder, problem, _pairs(changes), published)
+        task = task_of_run(folder, problem, pairs(changes), published)
         solution = _carry_out(task, folder, str(read_run(folder).get("method")), resume=True)
     _conclude(solution, folder, as_json)
 
@@ -185,6 +180,10 @@ def evaluate(
     write_values(solution, x, out)
 
 
+app.command()(bench)
+app.command()(report)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; refused input ends with one message and code 2."""
     console = Console(stderr=True)
@@ -204,18 +203,6 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(1)
     finally:
         warnings.showwarning = usual
-
-
-def _pairs(changes: list[str] | None) -> dict[str, str]:
-    result = {}
-    for item in changes or []:
-        key, separator, value = item.partition("=")
-        if not separator or not key:
-            raise PcpinnError(
-                f"--set {item!r} is not of the form key=value", "write --set mesh_size=0.02, for instance"
-            )
-        result[key.strip()] = value.strip()
-    return result
 
 
 def _free_folder(wanted: Path) -> Path:

@@ -1,0 +1,27 @@
+"""Suites of runs with tables and reports: plan, run and resume, aggregate, compare with the paper."""
+
+from .cell import Cell
+from .folder import BenchFolder
+from .plan import Plan, Planned, Request, make_plan
+from .results import Row, read_rows
+from .runner import run_plan
+from .studies import STUDIES, Study
+from .suites import SUITES, suite
+from .watch import Watch
+
+__all__ = [
+    "STUDIES",
+    "SUITES",
+    "BenchFolder",
+    "Cell",
+    "Plan",
+    "Planned",
+    "Request",
+    "Row",
+    "Study",
+    "Watch",
+    "make_plan",
+    "read_rows",
+    "run_plan",
+    "suite",
+]

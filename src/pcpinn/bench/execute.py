@@ -1,0 +1,151 @@
+"""Carry out one cell: from scratch, from where it was interrupted, or not at all if it is finished. Never raises."""
+
+from __future__ import annotations
+
+import shutil
+import traceback
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..baselines import find_method
+from ..catalog import find_entry
+from ..catalog.task import Task
+from ..environment import reset_peak_memory
+from ..errors import PcpinnError
+from ..files import read_json, write_atomically, write_json
+from ..progress import Progress
+from ..solve.run_folder import read_run
+from .cell import Cell, task_of
+from .folder import BenchFolder, read_reference, write_reference
+from .plan import Planned
+from .preconditioned import measure
+from .results import Row, failed, row_of
+
+_MEASURED = "preconditioned.json"
+_OF_NO_CONSEQUENCE = ("device", "checkpoint_every")  # settings that a resumed run may have otherwise
+
+
+def is_measured(bench: BenchFolder, cell: Cell) -> bool:
+    """Whether the numbers of the cell's preconditioner are there."""
+    return (bench.run_folder(cell) / _MEASURED).exists()
+
+
+def recorded(bench: BenchFolder, planned: Planned) -> Row | None:
+    """The row of a run that is complete on disk; None if there is none."""
+    folder = bench.run_folder(planned.cell)
+    if not (folder / "result.json").exists() or (planned.measure and not is_measured(bench, planned.cell)):
+        return None
+    try:
+        measured = read_json(folder / _MEASURED) if is_measured(bench, planned.cell) else None
+        return row_of(planned.cell, read_json(folder / "result.json"), measured)
+    except PcpinnError:
+        return None
+
+
+def is_outdated(bench: BenchFolder, cell: Cell) -> bool:
+    """Whether a run was made with other settings than its preset means now; False where that cannot be told."""
+    if cell.file is not None:
+        return False
+    try:
+        record = read_run(bench.run_folder(cell))
+        _, settings = find_entry(cell.problem).resolve(cell.preset, {**dict(cell.changes), "seed": cell.seed})
+    except PcpinnError:
+        return False
+    return not same_settings(record.get("settings"), settings.to_dict())
+
+
+def discard(bench: BenchFolder, cell: Cell) -> None:
+    """Remove a run that there is no use in resuming: one that has come to an end."""
+    folder = bench.run_folder(cell)
+    if (folder / "result.json").exists():
+        shutil.rmtree(folder)
+
+
+def run_cell(bench: BenchFolder, planned: Planned, device: str | None, progress: Progress) -> Row:
+    """Run a cell; whatever goes wrong becomes a row that says so."""
+    cell = planned.cell
+    try:
+        return _run(bench, planned, device, progress)
+    except PcpinnError as error:
+        return failed(cell, error.problem)
+    except MemoryError as error:
+        return failed(cell, f"out of memory: {error}")
+    except Exception as error:
+        path = bench.error_file(cell)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, traceback.format_exc())
+        return failed(cell, f"{type(error).__name__}: {error}")
+
+
+def _run(bench: BenchFolder, planned: Planned, device: str | None, progress: Progress) -> Row:
+    cell, folder = planned.cell, bench.run_folder(planned.cell)
+    row = recorded(bench, planned)
+    if row is not None:
+        return row
+    reset_peak_memory()
+    task = task_with_reference(bench, cell, device)
+    if not _is_whole(folder):
+        _train(task, cell, folder, progress)
+    if planned.measure and not is_measured(bench, cell):
+        progress.stage("condition number")
+        write_json(folder / _MEASURED, measure(task, folder))
+    measured = read_json(folder / _MEASURED) if is_measured(bench, cell) else None
+    return row_of(cell, read_json(folder / "result.json"), measured)
+
+
+def _train(task: Task, cell: Cell, folder: Path, progress: Progress) -> None:
+    """Resume what can be resumed; else begin anew."""
+    solver = find_method(cell.method)
+    if _can_resume(task, cell, folder):
+        try:
+            task.run(folder, progress, resume=True, solver=solver)
+            return
+        except PcpinnError as error:
+            progress.note(f"{cell.key} is begun anew: {error.problem}")
+    if folder.exists():
+        shutil.rmtree(folder)
+    task.run(folder, progress, solver=solver)
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        return "errors" in read_json(folder / "result.json")
+    except PcpinnError:
+        return False
+
+
+def _can_resume(task: Task, cell: Cell, folder: Path) -> bool:
+    """Whether there is an interrupted run of the same method and settings."""
+    if not (folder / "run.json").exists():
+        return False
+    try:
+        record = read_run(folder)
+    except PcpinnError:
+        return False
+    return record.get("method") == cell.method and same_settings(record.get("settings"), task.settings.to_dict())
+
+
+def same_settings(a: Any, b: dict[str, Any]) -> bool:
+    """Whether two records of settings make the same run."""
+    if not isinstance(a, dict):
+        return False
+    return all(a.get(k) == v for k, v in b.items() if k not in _OF_NO_CONSEQUENCE)
+
+
+def task_with_reference(bench: BenchFolder, cell: Cell, device: str | None = None) -> Task:
+    """The cell's task; its reference is made once per benchmark and kept."""
+    task = task_of(cell, device, reference=False)
+    parameters = task.record.get("problem_parameters") or {}
+    path = bench.reference_file(cell, parameters)
+    reference = task.reference
+    if cell.file is None:
+        if path.exists():
+            try:
+                return replace(task, reference=read_reference(path))
+            except PcpinnError:
+                path.unlink()  # damaged: made again below
+        reference = find_entry(cell.problem).reference(**parameters)
+    if reference is not None and not path.exists():
+        write_reference(path, reference)
+    return replace(task, reference=reference)

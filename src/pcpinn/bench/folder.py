@@ -1,0 +1,172 @@
+"""The folder of a benchmark.
+
+bench.json      what was asked for: plans with their runs
+results.csv     one row per run
+runs/KEY/       the run itself, as `pcpinn solve` writes it
+references/     what the answers were compared with
+errors/KEY.txt  tracebacks of runs that failed in an unforeseen way
+table.md, table.csv, report.html, figures/  written at the end, and by `pcpinn report`
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..environment import package_version
+from ..errors import PcpinnError
+from ..files import read_json, read_tensors, write_json, write_tensors
+from ..solve.reference import Reference
+from .cell import Cell
+from .plan import Plan, Planned
+from .results import Row, read_rows, write_rows
+
+_FORMAT = 1
+_REMEDY = "the file is damaged: give the bench command again with another --out"
+
+
+class BenchFolder:
+    """Paths, plans and rows of a benchmark on disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+
+    @property
+    def results_file(self) -> Path:
+        """results.csv."""
+        return self.path / "results.csv"
+
+    def run_folder(self, cell: Cell) -> Path:
+        """Where a cell is run."""
+        return self.path / "runs" / cell.key
+
+    def error_file(self, cell: Cell) -> Path:
+        """Where an unforeseen failure is written down."""
+        return self.path / "errors" / f"{cell.key}.txt"
+
+    @property
+    def exists(self) -> bool:
+        """Whether a benchmark has been planned here."""
+        return (self.path / "bench.json").exists()
+
+    def require(self) -> None:
+        """Refuse a folder without a benchmark."""
+        if not self.exists:
+            raise PcpinnError(f"{self.path} holds no benchmark", "give the folder of pcpinn bench --out DIR")
+
+    def plans(self) -> list[Plan]:
+        """The plans so far, checked: keys are those of their cells, so no path of the file's own making is ever used.
+
+        Raises:
+            PcpinnError: for a damaged or strange bench.json.
+        """
+        path = self.path / "bench.json"
+        if not path.exists():
+            return []
+        data = read_json(path)
+        if data.get("format") != _FORMAT:
+            raise PcpinnError(f"{path} has format {data.get('format')!r}", f"this version reads format {_FORMAT}")
+        plans = []
+        try:
+            for plan in data["plans"]:
+                words = (plan["kind"], plan["name"], plan["command"])
+                if not all(isinstance(w, str) for w in words):
+                    raise ValueError("a plan's words are not text")
+                cells = tuple(Planned.from_dict(c) for c in plan["cells"].values())
+                if [c.cell.key for c in cells] != list(plan["cells"]):
+                    raise ValueError("a run's key does not fit it")
+                plans.append(Plan(*words, cells))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise PcpinnError(f"{path} does not hold a benchmark's plans: {error}", _REMEDY) from error
+        return plans
+
+    def add(self, plan: Plan) -> None:
+        """Add a plan, unless the same command is there already (then its runs become those of now).
+
+        Raises:
+            PcpinnError: when the folder holds something else, or cannot be written.
+        """
+        plans = [p for p in self.plans() if p.command != plan.command]
+        if not self.exists and self.path.is_dir() and any(p for p in self.path.iterdir() if p.name != ".lock"):
+            raise PcpinnError(f"{self.path} holds other things than a benchmark", "choose another --out")
+        content = {
+            "format": _FORMAT,
+            "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+            "plans": [
+                {
+                    "kind": p.kind,
+                    "name": p.name,
+                    "command": p.command,
+                    "cells": {c.cell.key: c.to_dict() for c in p.cells},
+                }
+                for p in [*plans, plan]
+            ],
+        }
+        write_json(self.path / "bench.json", content)
+
+    @contextmanager
+    def locked(self) -> Iterator[int]:
+        """Keep other benches out; yields the lock's descriptor, which workers inherit and so hold on to.
+
+        Raises:
+            PcpinnError: when another bench, or a worker that it left behind, is at work here.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise PcpinnError(f"cannot write into {self.path}: {error.strerror}", "choose another --out") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise PcpinnError(
+                f"another bench is at work in {self.path}", "wait for its end, or choose another --out"
+            ) from None
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def rows(self) -> dict[str, Row]:
+        """Rows by key."""
+        return {row.key: row for row in read_rows(self.results_file)}
+
+    def write_rows(self, rows: Iterable[Row]) -> None:
+        """results.csv as a whole."""
+        write_rows(self.results_file, rows)
+
+    def reference_file(self, cell: Cell, parameters: dict[str, Any]) -> Path:
+        """Where the reference of a cell's problem is kept."""
+        about = repr((cell.problem, cell.digest, sorted(parameters.items()), package_version("pcpinn")))
+        name = re.sub(r"[^A-Za-z0-9.-]+", "-", cell.problem).strip("-.")[:60]
+        return self.path / "references" / f"{name}-{hashlib.sha256(about.encode()).hexdigest()[:8]}.safetensors"
+
+
+def write_reference(path: Path, reference: Reference) -> None:
+    """Keep a reference."""
+    facts = asdict(reference)
+    tensors = {k: facts.pop(k) for k in ("points", "values")}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_tensors(path, tensors, {**facts, "components": list(reference.components)})
+
+
+def read_reference(path: Path) -> Reference:
+    """Inverse of `write_reference`.
+
+    Raises:
+        PcpinnError: for a file that is not one.
+    """
+    tensors, facts = read_tensors(path)
+    try:
+        return Reference(**{**facts, **tensors, "components": tuple(facts["components"])})
+    except (KeyError, TypeError) as error:
+        raise PcpinnError(f"{path} is not a reference: {error}", "remove it; it is made again") from error

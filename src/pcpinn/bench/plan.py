@@ -1,0 +1,229 @@
+"""From what a user asks for to the list of runs; everything is checked before the first one starts."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..baselines import find_method
+from ..catalog import PRESETS, find_entry
+from ..catalog.prepared import SUFFIX, read_prepared
+from ..catalog.task import task_from_file
+from ..errors import PcpinnError
+from .cell import Cell, Changes, baked_changes, canonical, join, problem_parameters
+from .studies import Study, Variant, find_study
+from .suites import available, suite
+
+_MOST_CELLS = 100_000
+# A PINN needs Adam and far more steps than the second-order training that the presets are made for.
+_PINN_STEPS = {"quick": "2000", "default": "20000"}
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A cell of a plan: `variant` says which point of the sweep it is, `measure` whether to measure its preconditioner."""
+
+    cell: Cell
+    variant: str = ""
+    measure: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {**self.cell.to_dict(), "variant": self.variant, "measure": self.measure}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Planned:
+        """Inverse of `to_dict`; ValueError when the data does not fit."""
+        cell = Cell.from_dict(data)
+        variant, measure = data.get("variant"), data.get("measure")
+        if not isinstance(variant, str) or not isinstance(measure, bool):
+            raise ValueError("its variant is not text")
+        return cls(cell, variant, measure)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one command asks for.
+
+    Attributes:
+        kind: suite, study or sweep.
+        name: of the suite or study, or the swept keys.
+        command: the line that asks for it, without folder and number of jobs.
+        cells: the runs.
+    """
+
+    kind: str
+    name: str
+    command: str
+    cells: tuple[Planned, ...]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of `pcpinn bench`, None where not given."""
+
+    suite: str | None = None
+    problems: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
+    presets: tuple[str, ...] | None = None
+    trials: int | None = None
+    seed: int = 0
+    changes: tuple[tuple[str, str], ...] = ()
+    sweeps: tuple[str, ...] = ()
+    study: str | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was selected: then a benchmark that is there already is continued."""
+        return self == Request(seed=self.seed)
+
+    def command(self) -> str:
+        """The line that asks for the same."""
+        words = ["pcpinn", "bench"]
+        for option in ("suite", "study"):
+            if getattr(self, option):
+                words += [f"--{option}", getattr(self, option)]
+        for option in ("problems", "methods", "presets"):
+            if getattr(self, option):
+                words += [f"--{option}", ",".join(getattr(self, option))]
+        words += ["--trials", str(self.trials)] if self.trials is not None else []
+        words += ["--seed", str(self.seed)] if self.seed else []
+        words += [w for k, v in self.changes for w in ("--set", f"{k}={v}")]
+        return shlex.join([*words, *(w for s in self.sweeps for w in ("--sweep", s))])
+
+
+def make_plan(request: Request) -> Plan:
+    """All runs that are asked for, checked: problems, methods, presets, settings.
+
+    Raises:
+        PcpinnError: for anything that is not there or does not fit.
+    """
+    study = find_study(request.study) if request.study else None
+    if study is not None and request.suite is not None:
+        raise PcpinnError("--study and --suite exclude each other", "narrow a study down with --problems")
+    variants = _sweep_product(request.sweeps)
+    if study is not None:
+        variants = [{**a, **b} for a in study.variants for b in variants]
+    methods = request.methods or ("pcpinn",)
+    for method in methods:
+        find_method(method)
+    trials = request.trials if request.trials is not None else study.trials if study else 1
+    if trials < 1:
+        raise PcpinnError(f"--trials {trials} must be positive", "take 1, or 5 as in the paper")
+    measure = study.measure if study else any("drop_tolerance" in v for v in variants)
+    planned: dict[str, Planned] = {}
+    for problem, method, variant in itertools.product(_problems(request, study), methods, variants):
+        for cell in _cells(problem, request, method, study.base if study else {}, variant):
+            label = join(canonical(variant, problem_parameters(cell.problem)))
+            for seed in range(request.seed, request.seed + trials):
+                one = replace(cell, seed=seed)
+                planned[one.key] = Planned(one, label, measure and method == "pcpinn")
+                if len(planned) > _MOST_CELLS:
+                    raise PcpinnError(f"more than {_MOST_CELLS} runs", "ask for less at a time")
+    if not planned:
+        raise PcpinnError("there is nothing to run", "the catalog has none of the problems; pcpinn list shows them")
+    kind, name = "suite", request.suite or ("linear" if request.problems is None else "problems")
+    if study is not None:
+        kind, name = "study", str(request.study)
+    elif request.sweeps:
+        kind, name = "sweep", " ".join(s.partition("=")[0] for s in request.sweeps)
+    return Plan(kind, name, request.command(), tuple(planned.values()))
+
+
+def _problems(request: Request, study: Study | None) -> Iterable[str]:
+    if request.problems is not None:
+        return request.problems
+    if study is None:
+        return suite(request.suite or "linear")
+    return suite("paper") if study.problems is None else available(study.problems)
+
+
+def _cells(
+    problem: str, request: Request, method: str, base: Mapping[str, str], variant: Mapping[str, str]
+) -> Iterable[Cell]:
+    """The cells of one problem, method and variant, by preset; seed 0."""
+    presets = request.presets or (("paper",) if request.study else ("default",))
+    if problem.endswith(SUFFIX):
+        task = read_prepared(Path(problem), {})
+        if task.record["source"].get("kind") != "catalog":
+            raise PcpinnError(
+                f"{problem} was made from a file", f"name the file itself: {task.record['source']['name']}"
+            )
+        name, preset = str(task.record["problem"]), str(task.record["preset"])
+        if request.presets is not None and preset not in request.presets:
+            raise PcpinnError(
+                f"{problem} holds preset {preset!r}", "leave --presets out: a prepared problem has its own"
+            )
+        wanted = {**dict(baked_changes(task)), **_merged(request, method, preset, base, variant)}
+        read_prepared(Path(problem), _new(wanted, dict(baked_changes(task))))
+        yield Cell(name, method, preset, canonical(wanted, problem_parameters(name)), 0, problem)
+        return
+    for preset in presets:
+        wanted = _merged(request, method, preset, base, variant)
+        if problem.endswith(".py"):
+            task = task_from_file(Path(problem), preset, wanted)
+            digest = task.record["source"]["sha256"][:16]
+            yield Cell(str(task.record["problem"]), method, preset, canonical(wanted, {}), 0, problem, digest)
+            continue
+        entry = find_entry(problem)
+        if preset not in PRESETS:
+            raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(PRESETS)}")
+        changes = canonical(wanted, entry.parameters)
+        entry.resolve(preset, dict(changes))
+        yield Cell(entry.name, method, preset, changes, 0)
+
+
+def _new(wanted: Mapping[str, str], baked: Mapping[str, str]) -> dict[str, Any]:
+    return {k: v for k, v in wanted.items() if baked.get(k) != v}
+
+
+def _merged(
+    request: Request, method: str, preset: str, base: Mapping[str, str], variant: Mapping[str, str]
+) -> dict[str, str]:
+    """Changes in order of precedence: the method's, the study's, the user's, the variant's."""
+    own = {"optimiser": "adam", "iterations": _PINN_STEPS[preset]} if method == "pinn" and preset in _PINN_STEPS else {}
+    return {**own, **base, **dict(request.changes), **variant}
+
+
+def parse_sweep(text: str) -> list[Variant]:
+    """The variants of "key=v1,v2,..." or, for keys that vary together, "k1:k2=a1:a2,b1:b2".
+
+    `drop_tolerance=none` stands for no preconditioner at all.
+
+    Raises:
+        PcpinnError: for another form.
+    """
+    left, separator, right = text.partition("=")
+    keys, values = [k.strip() for k in left.split(":")], [v.strip() for v in right.split(",")]
+    if not separator or not all(keys) or not all(values):
+        raise PcpinnError(
+            f"--sweep {text!r} is not of the form key=v1,v2",
+            "write --sweep width=16,32 or --sweep beta1:beta2=0.9:0.99,0.9:0.9",
+        )
+    variants: list[Variant] = []
+    for value in values:
+        parts = value.split(":")
+        if len(parts) != len(keys):
+            raise PcpinnError(
+                f"--sweep {text!r}: {value!r} has {len(parts)} parts for {len(keys)} keys", "one for each key"
+            )
+        pairs = zip(keys, parts, strict=True)
+        variants.append(
+            dict(("preconditioner", v) if (k, v) == ("drop_tolerance", "none") else (k, v) for k, v in pairs)
+        )
+    return variants
+
+
+def _sweep_product(sweeps: Sequence[str]) -> list[dict[str, str]]:
+    """All combinations of several sweeps; one empty variant when there is none."""
+    combined: list[dict[str, str]] = []
+    for combination in itertools.product(*(parse_sweep(s) for s in sweeps)):
+        combined.append({k: v for variant in combination for k, v in variant.items()})
+    return combined
+
+
+__all__ = ["Changes", "Plan", "Planned", "Request", "make_plan", "parse_sweep"]

@@ -1,0 +1,128 @@
+"""`pcpinn bench` and `pcpinn report`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from ..bench import STUDIES, SUITES, BenchFolder, Request, make_plan, run_plan
+from ..bench.outputs import main_summaries, write_tables
+from ..bench.results import Row
+from ..bench.study_table import sweep_header, sweep_lines, sweeps
+from ..bench.table import METRICS, gain
+from ..errors import PcpinnError
+from .bench_display import BenchProgress, main_table, sweep_table
+from .display import standard_output_kept_clean
+from .options import AsJson, Changes, pairs
+
+
+def bench(
+    suite: Annotated[str | None, typer.Option(help=f"{', '.join(SUITES)}; linear if nothing is named.")] = None,
+    study: Annotated[str | None, typer.Option(help=f"An ablation of the paper: {', '.join(STUDIES)}.")] = None,
+    problems: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Problems of the catalog, .py files, prepared .pcpinn files.")
+    ] = None,
+    methods: Annotated[str | None, typer.Option(metavar="A,B", help="pcpinn, pinn, fem-fit.")] = None,
+    presets: Annotated[str | None, typer.Option(metavar="A,B", help="quick, default, paper.")] = None,
+    trials: Annotated[int | None, typer.Option(help="Seeds per case; the paper takes 5.")] = None,
+    seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
+    changes: Changes = None,
+    sweep: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=V1,V2", help="Repeat over values of a setting; may be repeated.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Runs at a time; the cores are divided among them.")] = 1,
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the benchmark.")] = Path("bench"),
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Run those again that failed, or whose preset has changed.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run suites, sweeps and ablations; given again, go on where it stopped. Alone with --out DIR: finish all of DIR."""
+    if device not in (None, "auto", "cpu", "cuda"):
+        raise PcpinnError(f"there is no device {device!r}", "use auto, cpu or cuda")
+    request = Request(
+        suite, _names(problems, "problems"), _names(methods, "methods"), _names(presets, "presets"), trials, seed,
+        tuple(pairs(changes).items()), tuple(sweep or ()), study,
+    )  # fmt: skip
+    folder, console = BenchFolder(out), Console(stderr=True)
+    progress = BenchProgress(console)
+    try:
+        with standard_output_kept_clean():
+            plan = None if request.is_empty and folder.exists else make_plan(request)
+            rows = run_plan(folder, plan, jobs, device, retry, progress)
+    except KeyboardInterrupt:
+        progress.close()
+        console.print(f"interrupted; the same command goes on, and so does: pcpinn bench --out {out}", markup=False)
+        raise typer.Exit(130) from None
+    finally:
+        progress.close()
+    write_tables(folder)
+    _conclude(folder, rows, as_json)
+    if any(not row.finished for row in rows.values()):
+        raise typer.Exit(1)
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a benchmark.")],
+    out: Annotated[Path | None, typer.Option(help="Page to write; DIR/report.html by default.")] = None,
+) -> None:
+    """Write one self-contained HTML page about a benchmark, and its figures as .png and .pdf."""
+    try:
+        from ..bench.page import write_page
+    except ModuleNotFoundError as error:
+        raise PcpinnError(f"figures need {error.name}", f"pip install {error.name}") from error
+    page = BenchFolder(folder)
+    page.require()
+    write_tables(page)
+    with standard_output_kept_clean():
+        written = write_page(page, out or folder / "report.html")
+    for path in written:
+        print(path)
+
+
+def _names(text: str | None, option: str) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not names:
+        raise PcpinnError(f"--{option} names nothing", "give names with commas between them")
+    return names
+
+
+def _conclude(folder: BenchFolder, rows: dict[str, Row], as_json: bool) -> None:
+    """Tables of everything in the folder, failures of this call, and where to find more."""
+    console = Console(stderr=as_json)
+    plans, all_rows = folder.plans(), folder.rows()
+    summaries, found = main_summaries(plans, all_rows), sweeps(plans, all_rows)
+    if summaries:
+        console.print(main_table(summaries))
+    for one in found:
+        console.print(sweep_table(one))
+    failures = [r for r in rows.values() if not r.finished]
+    for row in failures:
+        console.print(f"failed  {row.key}: {row.reason}", markup=False, highlight=False, soft_wrap=True)
+    if failures:
+        console.print("run them again with --retry")
+    for label, name in (("table", "table.md"), ("rows", "results.csv")):
+        console.print(f"{label:>8}  {folder.path / name}", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"{'report':>8}  pcpinn report {folder.path}", markup=False, highlight=False, soft_wrap=True)
+    if as_json:
+        table: list[dict[str, Any]] = []
+        for s in summaries:
+            means = {m: s.mean(m) for m in (*METRICS, "total_s")}
+            table.append(
+                {
+                    "problem": s.problem, "method": s.method, "preset": s.preset, "changes": s.changes,
+                    "trials": len(s.rows), "finished": len(s.finished), "paper_over_ours": gain(s),
+                    **{m: v and {"mean": v.mean, "std": v.std} for m, v in means.items()},
+                }
+            )  # fmt: skip
+        studies = [{"title": s.title, "columns": sweep_header(s), "lines": sweep_lines(s)} for s in found]
+        finished = sum(r.finished for r in rows.values())
+        summary = {"folder": str(folder.path), "runs": len(rows), "finished": finished, "failed": len(failures)}
+        print(json.dumps({**summary, "table": table, "sweeps": studies}, allow_nan=False))
