@@ -36,9 +36,11 @@ def condition_terms(
         fixed, natural, partners = _sort(problem, name, points)
         values += fixed
         if natural:
-            terms.append(PrescribedFlux(pointwise, BoundaryFlux(problem, name), x, n, natural, weight))
-        for partner, components in partners.items():
+            components = torch.tensor(natural, device=like.device)
+            terms.append(PrescribedFlux(pointwise, BoundaryFlux(problem, name), x, n, components, weight))
+        for partner, theirs in partners.items():
             shift = torch.as_tensor(_centre(mesh, partner) - _centre(mesh, name)).to(like)
+            components = torch.tensor(theirs, device=like.device)
             terms.append(EqualSides(pointwise, x, n, shift, components, weight))
     values += _pins(problem, mesh)
     return ([_together(values, weight, like)] if values else []) + terms

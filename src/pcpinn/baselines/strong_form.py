@@ -89,7 +89,7 @@ class PrescribedFlux:
     prescribed: BoundaryFlux
     x: Tensor
     normals: Tensor
-    components: list[int]
+    components: Tensor  # a tensor, since a list would be copied to the device in every step
     weight: float
 
     @property
@@ -112,7 +112,7 @@ class EqualSides:
     x: Tensor
     normals: Tensor
     shift: Tensor
-    components: list[int]
+    components: Tensor  # a tensor, since a list would be copied to the device in every step
     weight: float
 
     @property

@@ -108,7 +108,8 @@ class MLP(nn.Module):
             at += out
         return result
 
-    def _encode(self, x: Tensor) -> Tensor:
+    def encode(self, x: Tensor) -> Tensor:
+        """What the first layer sees of points (..., d): scaled coordinates and features; no weights in it."""
         scaled = (x - self.centre) / self.half_width
         phase = scaled @ self.frequencies
         return torch.cat([scaled, torch.sin(phase), torch.cos(phase)], dim=-1)
@@ -119,10 +120,15 @@ class MLP(nn.Module):
 
     def evaluate(self, theta: Tensor, x: Tensor) -> Tensor:
         """The same, for any weights (p,): a function that torch.func can differentiate in both."""
+        return self.propagate(theta, self.encode(x))
+
+    def propagate(self, theta: Tensor, encoded: Tensor, fused: bool = False) -> Tensor:
+        """The layers alone, on encoded points; `fused` is faster where nothing but a gradient by theta is wanted."""
         *hidden, (weight, bias) = self.layers(theta)
-        a = self._encode(x)
+        activation = self._activation.fused if fused else self._activation.value
+        a = encoded
         for w, c in hidden:
-            a = self._activation.value(nn.functional.linear(a, w, c))
+            a = activation(nn.functional.linear(a, w, c))
         return nn.functional.linear(a, weight, bias)
 
     @torch.no_grad()
@@ -132,7 +138,7 @@ class MLP(nn.Module):
         A weight's derivative at one point is (sensitivity of its output) x (its input); one backward sweep gives all.
         """
         layers = self.layers(self.theta)
-        inputs, slopes = [self._encode(x)], []
+        inputs, slopes = [self.encode(x)], []
         for w, c in layers[:-1]:
             z = nn.functional.linear(inputs[-1], w, c)
             slopes.append(self._activation.derivative(z))

@@ -22,6 +22,7 @@ class LeastSquares:
         self.network, self.operator = network, operator
         device, dtype = operator.device, operator.dtype
         self.points = torch.as_tensor(system.points, dtype=dtype, device=device)
+        self._encoded = network.encode(self.points).detach()  # the points stay where they are
         self.point_of = torch.as_tensor(system.point_of, device=device)
         self.component_of = torch.as_tensor(system.component_of, device=device)
         self.scale = 1.0 / (operator.target_norm or 1.0)
@@ -45,7 +46,11 @@ class LeastSquares:
 
     def unknowns(self, theta: Tensor | None = None) -> Tensor:
         """u at the nodes, (N,), differentiable in theta (the network's own by default)."""
-        values = self.network.evaluate(self.theta if theta is None else theta, self.points)
+        values = (
+            self.network.propagate(self.theta, self._encoded, fused=True)
+            if theta is None
+            else self.network.propagate(theta, self._encoded)
+        )
         return values[:, 0] if self._in_order else values[self.point_of, self.component_of]
 
     def residual(self) -> Tensor:
