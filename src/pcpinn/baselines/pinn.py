@@ -1,4 +1,4 @@
-"""The ordinary PINN: the strong form of the PDE at random points, its conditions as penalties."""
+"""The ordinary PINN: the strong form of the PDE at random points, its conditions as penalties or built in."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ..solve.run import run
 from ..solve.settings import Settings
 from ..solve.solution import Solution
 from .conditions import condition_terms
+from .hard import make_ansatz
 from .points import interior_points, spacing_of
 from .strong_form import Term, strong_residual
 
@@ -64,12 +65,14 @@ class StrongLoss:
 
     def describe(self) -> dict[str, Any]:
         """Facts for the report."""
-        return {
+        facts = {
             "name": "pinn",
             "collocation": len(self.points),
             "conditions": sum(term.size for term in self.terms),
             "boundary_weight": self.boundary_weight,
         }
+        ansatz = self.network.ansatz
+        return facts if ansatz is None else {**facts, "hard_walls": len(ansatz.width)}
 
 
 def strong_loss(system: LinearSystem, network: MLP, settings: Settings) -> StrongLoss:
@@ -83,7 +86,11 @@ def strong_loss(system: LinearSystem, network: MLP, settings: Settings) -> Stron
     random = np.random.default_rng(settings.seed)
     points = torch.as_tensor(interior_points(mesh, settings.collocation, random)).to(like)
     spacing = spacing_of(mesh, settings.collocation)
-    terms = condition_terms(problem, mesh, spacing, settings.boundary_weight, like, random)
+    hard = settings.conditions == "hard"
+    if hard:
+        ansatz = make_ansatz(problem, mesh)
+        network.ansatz = None if ansatz is None else ansatz.to(like)
+    terms = condition_terms(problem, mesh, spacing, settings.boundary_weight, like, random, hard)
     return StrongLoss(network, problem, points, terms, settings.boundary_weight)
 
 
@@ -92,7 +99,7 @@ def solve_pinn(problem: Problem, settings: Settings | None = None, **options: An
 
     Without settings it trains by Adam for 20000 iterations. The mesh gives the places of the points and, through its discrete
     solution, the reported training error; no matrix enters the loss. Conditions are penalties, `boundary_weight` times
-    as heavy as the PDE.
+    as heavy as the PDE; with conditions="hard" Dirichlet and initial values hold exactly instead (see `hard.py`).
     """
     usual = Settings(optimiser="adam", iterations=20_000)
     return run("pinn", strong_loss, problem, settings or usual, **options)

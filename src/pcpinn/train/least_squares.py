@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ..discretize.system import LinearSystem
+from ..errors import PcpinnError
 from ..network.mlp import MLP
 from ..precondition.operator import PreconditionedResidual
 
@@ -19,6 +20,8 @@ class LeastSquares:
     """
 
     def __init__(self, network: MLP, system: LinearSystem, operator: PreconditionedResidual) -> None:
+        if getattr(network, "ansatz", None) is not None:
+            raise PcpinnError("a network with hard conditions cannot be trained on nodal values", "use the method pinn")
         self.network, self.operator = network, operator
         device, dtype = operator.device, operator.dtype
         self.points = torch.as_tensor(system.points, dtype=dtype, device=device)
