@@ -75,7 +75,7 @@ def make_ansatz(problem: Problem, mesh: Mesh) -> Ansatz | None:
             numbers = range(len(walls), len(walls) + len(chosen))
             walls += [_inward(wall, mesh, tolerance) for wall in chosen]
             parts.append(Part(component, list(numbers), coefficients))
-    width = [max(0.5 * float(np.median(wall.level(mesh.nodes))), tolerance) for wall in walls]
+    width = [max(float(np.median(wall.level(mesh.nodes))), tolerance) for wall in walls]
     data: dict[str, Any] = {key: [getattr(w, key) for w in walls] for key in ("quadratic", "linear", "constant")}
     data |= {"width": width, "lower": lower, "upper": upper}
     return Ansatz({k: torch.as_tensor(np.array(v, dtype=np.float64)) for k, v in data.items()}, parts)

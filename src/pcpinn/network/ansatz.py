@@ -1,8 +1,8 @@
 """u = g + d N: a network N under a formula that makes it take given values on given walls, whatever its weights are.
 
 Everything is numbers, so that it is stored beside the weights and loading it runs no code:
-  * a wall is a polynomial of degree two, s(x), zero on the wall and positive inside the domain; s / sqrt(s^2 + width^2) is
-    the same, smooth, and near one far away. d is the product of these over the walls;
+  * a wall is a polynomial of degree two, s(x), zero on the wall and positive inside the domain. s / sqrt((s^2 + width^2) / 2)
+    is smooth, too, one where s = width, and levels off beyond. d is the product of these over the walls;
   * g is one Chebyshev polynomial P per part, a part being the walls on which P has the right values. With several parts g is
     their mean, weighted by the squares of the other parts' products: smooth, since parts do not touch.
 """
@@ -94,7 +94,7 @@ class Ansatz(nn.Module):
         level = x @ self.linear.T + self.constant
         if self._curved:
             level = level + torch.einsum("...i,kij,...j->...k", x, self.quadratic, x)
-        return level / torch.sqrt(level**2 + self.width**2)
+        return level * torch.rsqrt(0.5 * (level**2 + self.width**2))
 
     def _extension(self, x: Tensor, own: Sequence[tuple[int, Tensor]]) -> Tensor:
         if len(own) == 1:
