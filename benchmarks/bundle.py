@@ -28,7 +28,7 @@ UNUSED = (
     "**/tests", "**/*.pyi", "**/*.pyx", "**/*.pxd", "**/*.h", "bin", "share",
     "yaml/_yaml*.so",  # yaml does without
     "matplotlib/mpl-data/sample_data", "matplotlib/mpl-data/images", "matplotlib/mpl-data/plot_directive",
-    "matplotlib/mpl-data/fonts/afm", "matplotlib/mpl-data/fonts/pdfcorefonts", 
+    "matplotlib/mpl-data/fonts/afm", "matplotlib/mpl-data/fonts/pdfcorefonts",
     "matplotlib/mpl-data/fonts/ttf/DejaVuSerif*",
     "matplotlib/mpl-data/fonts/ttf/DejaVuSansMono*", "matplotlib/backends/web_backend", "matplotlib/sphinxext",
     "PIL/_webp*.so", "PIL/_imagingft*.so", "PIL/_imagingcms*.so",
