@@ -9,7 +9,9 @@ import pcpinn as pc
 from pcpinn import Cauchy, Dirichlet, Disk, Interval, Neumann, Open, PcpinnError, Pin, Polygon, Problem, Rectangle
 from pcpinn.baselines import solve_pinn
 from pcpinn.baselines.hard import make_ansatz
-from pcpinn.baselines.points import boundary_points
+from pcpinn.baselines.pinn import StrongLoss
+from pcpinn.baselines.points import boundary_points, interior_points
+from pcpinn.baselines.strong_form import strong_residual
 from pcpinn.catalog import find_entry
 from pcpinn.catalog.task import catalog_task
 from pcpinn.discretize.finite_elements import FiniteElements
@@ -166,6 +168,17 @@ def test_derivatives_of_the_ansatz_are_smooth():
         for i, e in enumerate(torch.eye(2, dtype=torch.float64)):
             second = (network(x + h * e) - 2 * network(x) + network(x - h * e))[:, 0].detach() / h**2
             torch.testing.assert_close(hessian[:, i, i], second, rtol=1e-3, atol=1e-3 * float(hessian.abs().max()))
+
+
+@pytest.mark.parametrize("name", ["wave1d-c", "poisson2d-c", "three dimensions", "a vector"])
+def test_taylor_polynomials_give_the_same_strong_residual(name):
+    problem = CASES[name]()
+    mesh = mesh_for(problem)
+    network = network_for(problem, mesh)
+    x = torch.from_numpy(interior_points(mesh, 30, np.random.default_rng(2)))
+    loss = StrongLoss(network, problem, x, [], 1.0)
+    expected = strong_residual(loss.pointwise, network, x) * 30**-0.5
+    torch.testing.assert_close(loss.residual(), expected.reshape(-1), rtol=1e-9, atol=1e-10)
 
 
 LSHAPE = Polygon(

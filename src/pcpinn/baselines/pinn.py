@@ -12,6 +12,7 @@ from torch import Tensor
 from ..discretize.pointwise import Pointwise
 from ..discretize.system import LinearSystem
 from ..errors import PcpinnError
+from ..network.ansatz import Located
 from ..network.mlp import MLP
 from ..problem.problem import Problem
 from ..solve.run import run
@@ -33,6 +34,7 @@ class StrongLoss:
     def __init__(self, network: MLP, problem: Problem, points: Tensor, terms: Sequence[Term], boundary_weight: float):
         self.network, self.points, self.terms, self.boundary_weight = network, points, list(terms), boundary_weight
         self.pointwise = Pointwise(problem)
+        self._located = None if network.ansatz is None else Located(network.ansatz, points, network.outputs)
         self._try_out()
 
     @property
@@ -42,8 +44,14 @@ class StrongLoss:
 
     def residual(self) -> Tensor:
         """(m,), differentiable in theta: the PDE at the points, point by point, then the conditions."""
-        interior = strong_residual(self.pointwise, self.network, self.points) * len(self.points) ** -0.5
+        interior = strong_residual(self.pointwise, self._inside, self.points) * len(self.points) ** -0.5
         return torch.cat([interior.reshape(-1), *(term.residual(self.network) for term in self.terms)])
+
+    def _inside(self, x: Tensor) -> Tensor:
+        """The network at the points inside."""
+        if self._located is None:
+            return self.network(x)
+        return self._located(x, self.network.propagate(self.theta, self.network.encode(x)))
 
     def loss(self) -> Tensor:
         """0.5 ||residual||^2."""
