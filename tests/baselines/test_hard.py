@@ -103,7 +103,7 @@ CASES = {
         fields=pc.Field("u", components=2),
         boundary={
             "left": Dirichlet([lambda x: bump(x[1:]), None]),
-            "right": Dirichlet([0.0, 3.0]),
+            "right": Dirichlet([0.0, None]),
             "bottom": Neumann(0.0),
             "top": Neumann(0.0),
         },

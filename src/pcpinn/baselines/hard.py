@@ -54,8 +54,8 @@ def make_ansatz(problem: Problem, mesh: Mesh) -> Ansatz | None:
     Raises:
         PcpinnError: when the boundary is not made of whole sides of shapes, or its values cannot be joined smoothly.
     """
-    held = _held(problem, mesh)
-    if not any(held.values()):
+    held = {component: boundaries for component, boundaries in _held(problem, mesh).items() if boundaries}
+    if not held:
         return None
     if not isinstance(problem.domain, Domain):
         raise PcpinnError(
