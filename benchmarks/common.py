@@ -1,4 +1,4 @@
-"""What the benchmarks share: a Poisson problem with a known solution, the machine in words, tables."""
+"""What the benchmarks share: a Poisson problem with a known solution, prepared problems, the machine in words, tables."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 import torch
 
 import pcpinn as pc
+from pcpinn.catalog.prepared import SUFFIX, read_prepared
+from pcpinn.catalog.task import Task, catalog_task
 
 
 def exact(x: torch.Tensor) -> torch.Tensor:
@@ -41,6 +43,13 @@ def square_cells(unknowns: int, degree: int) -> tuple[int, int]:
     """Cells along both sides of the square for about so many unknowns."""
     n = max(2, round((unknowns**0.5 - 1) / degree))
     return n, n
+
+
+def prepared_or_named(name: str, preset: str, changes: dict[str, Any]) -> Task:
+    """The task in a prepared file, which needs no mesher, or a catalog problem by name with a preset."""
+    if name.endswith(SUFFIX):
+        return read_prepared(Path(name), changes)
+    return catalog_task(name, preset, changes, reference=False)
 
 
 def machine(device: torch.device) -> str:

@@ -4,10 +4,16 @@
 
 All but Gauss-Newton share the network, its first weights, the optimiser (Adam) and the number of points: those of the
 `paper` preset. Gauss-Newton is the `default` preset. Since Fourier features of high frequency are poison for second
-derivatives, the PINNs run without features (tanh) as well. In wave1d-c the `paper` preset takes u_t = 0 at the end as known,
-as the paper does; the PINNs and Gauss-Newton use the data at the start alone. The clock counts everything that a
-method needs (mesh, matrix, preconditioner, points), but neither the evaluation of the error nor, for the PINNs, the matrix
-that they do not use.
+derivatives, the PINNs run without features (tanh) as well; "hard" has boundary values built in instead of penalties. In
+wave1d-c the `paper` preset takes u_t = 0 at the end as known, as the paper does; the PINNs and Gauss-Newton use the data at
+the start alone. The clock counts everything that a method needs (mesh, matrix, preconditioner, points), but neither the
+evaluation of the error nor, for the PINNs, the matrix that they do not use.
+
+On a machine without a mesher, give prepared files instead of names, one for each preset that the methods take; reading their mesh
+does not count:
+
+    for preset in default paper; do pcpinn prepare poisson2d-c --preset $preset --out c-$preset.pcpinn; done
+    python benchmarks/error_against_time.py --problems c-default.pcpinn c-paper.pcpinn wave1d-c --device cuda --seconds 20
 """
 
 from __future__ import annotations
@@ -22,13 +28,17 @@ from typing import Any
 
 import numpy as np
 import torch
+from common import pyplot
 from recorder import OutOfTime, Recorder
 
-from pcpinn import PcpinnError, Reference, solve
+from pcpinn import PcpinnError, Problem, Reference, solve
 from pcpinn.baselines import solve_pinn
 from pcpinn.baselines.pinn import strong_loss
 from pcpinn.baselines.points import boundary_points, spacing_of
 from pcpinn.catalog import CATALOG, find_entry
+from pcpinn.catalog.prepared import SUFFIX, read_prepared
+from pcpinn.catalog.task import Task
+from pcpinn.discretize.mesh import Mesh
 from pcpinn.discretize.system import LinearSystem
 from pcpinn.network import MLP
 from pcpinn.solve.build import make_device, make_mesh, make_network
@@ -55,34 +65,75 @@ METHODS = {
     "pcpinn-adam": Method("pcpinn, Adam", "paper", "pcpinn"),
     "pinn": Method("PINN, Adam", "paper", "pinn"),
     "pinn-plain": Method("PINN, Adam, no features", "paper", "pinn", PLAIN),
+    "pinn-hard": Method("PINN, Adam, no features, hard", "paper", "pinn", {**PLAIN, "conditions": "hard"}),
     "deepxde": Method("DeepXDE PINN, Adam", "paper", "deepxde"),
     "deepxde-plain": Method("DeepXDE PINN, Adam, no features", "paper", "deepxde", PLAIN),
 }
 
 
-def measure(name: str, method: Method, reference: Reference, seconds: float, device: str, seed: int) -> Recorder:
+@dataclass(frozen=True)
+class Case:
+    """A problem of the catalog, and what was prepared of it, by preset; nothing: it is meshed here."""
+
+    name: str
+    prepared: dict[str, Task] = field(default_factory=dict)
+
+    @property
+    def reference(self) -> Reference:
+        entry = find_entry(self.name)
+        found = next((task.reference for task in self.prepared.values()), None)
+        return found or entry.reference(**entry.parameters)
+
+    def setting(self, method: Method, changes: dict[str, Any]) -> tuple[Problem, Settings, Mesh | None]:
+        """Equations, settings and mesh for a method. Only the `paper` form of pcpinn may know the end of a wave."""
+        entry = find_entry(self.name)
+        honest = {"closed": 0.0} if method.kind == "pinn" and "closed" in entry.parameters else {}
+        if not self.prepared:
+            parameters, settings = entry.resolve(method.preset, {**changes, **honest})
+            return entry.problem(**parameters), settings, None
+        if method.preset not in self.prepared:
+            raise PcpinnError(
+                f"no prepared file of {self.name} with preset {method.preset}",
+                f"make it with: pcpinn prepare {self.name} --preset {method.preset} --out FILE{SUFFIX}",
+            )
+        task = self.prepared[method.preset]
+        parameters = {**(task.record.get("problem_parameters") or {}), **honest}
+        return entry.problem(**parameters), task.settings.updated(changes), task.mesh
+
+
+def cases_of(problems: Sequence[str]) -> list[Case]:
+    """Names and prepared files, the files of one problem together."""
+    cases: dict[str, Case] = {}
+    for given in problems:
+        if given.endswith(SUFFIX):
+            task = read_prepared(Path(given), {})
+            name, preset = str(task.record["problem"]), str(task.record["preset"])
+            cases[name] = Case(name, {**cases.get(name, Case(name)).prepared, preset: task})
+        else:
+            cases.setdefault(find_entry(given).name, Case(given))
+    return list(cases.values())
+
+
+def measure(case: Case, method: Method, reference: Reference, seconds: float, device: str, seed: int) -> Recorder:
     """Train one method on one problem for so long."""
-    entry = find_entry(name)
-    honest = {"closed": 0.0} if method.kind == "pinn" and "closed" in entry.parameters else {}
-    parameters, settings = entry.resolve(method.preset, {**method.changes, **honest, "device": device, "seed": seed})
-    problem = entry.problem(**parameters)
+    problem, settings, mesh = case.setting(method, {**method.changes, "device": device, "seed": seed})
     recorder = Recorder(reference, seconds, ("assembly",) if method.kind == "pinn" else ())
     try:
         if method.kind == "deepxde":
             from deepxde_pinn import train
 
-            mesh = make_mesh(problem, settings)
+            mesh = mesh or make_mesh(problem, settings)
             spacing, random = spacing_of(mesh, len(mesh.nodes)), np.random.default_rng(seed)
             boundary = {b: len(boundary_points(mesh, b, spacing, random).x) for b in mesh.boundary_names}
-            train(name, make_network(problem, mesh, settings), len(mesh.nodes), boundary, settings, recorder)
+            train(case.name, make_network(problem, mesh, settings), len(mesh.nodes), boundary, settings, recorder)
         else:
-            _train_ours(problem, settings, method, recorder)
+            _train_ours(problem, settings, mesh, method, recorder)
     except OutOfTime:
         pass
     return recorder
 
 
-def _train_ours(problem: Any, settings: Settings, method: Method, recorder: Recorder) -> None:
+def _train_ours(problem: Problem, settings: Settings, mesh: Mesh | None, method: Method, recorder: Recorder) -> None:
     def make_loss(system: LinearSystem, network: MLP, settings: Settings) -> Loss:
         recorder.network = network
         if method.kind == "pcpinn":
@@ -91,7 +142,7 @@ def _train_ours(problem: Any, settings: Settings, method: Method, recorder: Reco
 
     if method.preset == "paper":
         settings = settings.updated({"iterations": 10**9})
-    run(method.kind, make_loss, problem, settings, progress=recorder)
+    run(method.kind, make_loss, problem, settings, progress=recorder, mesh=mesh)
 
 
 def figures(label: str, recorder: Recorder) -> list[str]:
@@ -120,11 +171,9 @@ def table(rows: list[list[str]]) -> str:
 
 def draw(path: Path, title: str, curves: dict[str, Recorder]) -> None:
     """Error against time, both logarithmic."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pyplot()
+    if plt is None:
+        return
     figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
     for label, recorder in curves.items():
         seconds, _, errors = zip(*recorder.rows, strict=True)
@@ -137,16 +186,15 @@ def draw(path: Path, title: str, curves: dict[str, Recorder]) -> None:
     plt.close(figure)
 
 
-def compare(name: str, methods: Sequence[str], seconds: float, device: str, seed: int, out: Path) -> None:
+def compare(case: Case, methods: Sequence[str], seconds: float, device: str, seed: int, out: Path) -> None:
     """All methods on one problem: table, CSV, picture."""
-    entry = find_entry(name)
-    reference = entry.reference(**entry.parameters)
+    name, reference = case.name, case.reference
     curves: dict[str, Recorder] = {}
     for key in methods:
         method = METHODS[key]
         print(f"{name}: {method.label} ...", file=sys.stderr, flush=True)
         try:
-            curves[method.label] = measure(name, method, reference, seconds, device, seed)
+            curves[method.label] = measure(case, method, reference, seconds, device, seed)
         except (PcpinnError, ImportError) as error:
             print(f"{name}: {method.label} skipped: {type(error).__name__}: {error}", file=sys.stderr)
     curves = {label: recorder for label, recorder in curves.items() if recorder.rows}
@@ -166,13 +214,19 @@ def compare(name: str, methods: Sequence[str], seconds: float, device: str, seed
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--problems", nargs="+", default=["poisson2d-c", "wave1d-c"], choices=list(CATALOG))
+    parser.add_argument(
+        "--problems", nargs="+", default=["poisson2d-c", "wave1d-c"], help=f"names of the catalog, or {SUFFIX} files"
+    )
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
     parser.add_argument("--seconds", type=float, default=60.0, help="for each method and problem")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     given = parser.parse_args(arguments)
+    try:
+        cases = cases_of(given.problems)
+    except PcpinnError as error:
+        parser.error(str(error))
     methods = given.methods
     if any(METHODS[m].kind == "deepxde" for m in methods):
         from deepxde_pinn import INSTALL, available
@@ -183,8 +237,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # what torch loads at first use must not count for the first method
     for solver in (solve, solve_pinn):
         solver(CATALOG["poisson1d"].problem(1.0), cells=(4,), iterations=2, device=given.device)
-    for name in given.problems:
-        compare(name, methods, given.seconds, given.device, given.seed, given.out)
+    for case in cases:
+        compare(case, methods, given.seconds, given.device, given.seed, given.out)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,22 @@ def test_other_methods(capfd, tmp_path, method, solver, optimiser):
     assert torch.equal(pc.load(tmp_path / "r").network.theta, expected.network.theta)
 
 
+def test_hard_conditions_survive_the_disk(capfd, tmp_path):
+    hard = ["--method", "pinn", "--set", "conditions=hard", *TINY]
+    assert run(capfd, "solve", "poisson1d", "--preset", "quick", *hard, "--out", tmp_path / "r")[0] == 0
+    (tmp_path / "points.csv").write_text("0.0\n6.283185307179586\n3.0\n")
+    code, out, _ = run(capfd, "evaluate", tmp_path / "r", "--points", tmp_path / "points.csv")
+    assert code == 0
+    left, right, inside = (float(line.split(",")[-1]) for line in out.splitlines()[1:])
+    assert max(abs(left), abs(right)) < 1e-12 < abs(inside)
+    assert run(capfd, "resume", tmp_path / "r", "--set", "iterations=6")[0] == 0
+    code, _, err = run(
+        capfd, "solve", "poisson1d", "--method", "pinn", "--set", "conditions=firm", "--out", tmp_path / "s"
+    )
+    assert (code, (tmp_path / "s").exists()) == (2, False)
+    assert "soft or hard" in err
+
+
 @pytest.mark.parametrize("method", ["pinn", "fem-fit"])
 def test_resume_keeps_the_method(capfd, tmp_path, method):
     common = ["solve", "poisson1d", "--preset", "quick", "--method", method, *TINY]

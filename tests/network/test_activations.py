@@ -57,3 +57,12 @@ def test_far_out_nothing_overflows(name, dtype):
     for function in (ACTIVATIONS[name].value, ACTIVATIONS[name].derivative):
         assert function(z).dtype == dtype
         assert torch.isfinite(function(z)).all()
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_the_fused_kernel_is_the_same_function(name):
+    z = Z.clone().requires_grad_(True)
+    fused = ACTIVATIONS[name].fused(z)
+    torch.testing.assert_close(fused.detach(), ACTIVATIONS[name].value(Z), rtol=1e-12, atol=1e-14)
+    (slope,) = torch.autograd.grad(fused.sum(), z)
+    torch.testing.assert_close(slope, ACTIVATIONS[name].derivative(Z), rtol=1e-10, atol=1e-12)

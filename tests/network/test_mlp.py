@@ -73,7 +73,7 @@ def test_inputs_are_scaled_from_the_box():
     x = points()
     unit = (x - torch.tensor(LOWER)) / (torch.tensor(UPPER) - torch.tensor(LOWER))
     torch.testing.assert_close(a(x), b(torch.tensor([10.0, -7.0]) + unit * torch.tensor([40.0, 100.0])))
-    corners = a._encode(torch.tensor([LOWER, UPPER], dtype=torch.float64))
+    corners = a.encode(torch.tensor([LOWER, UPPER], dtype=torch.float64))
     torch.testing.assert_close(corners, torch.tensor([[-1.0, -1.0], [1.0, 1.0]], dtype=torch.float64))
 
 

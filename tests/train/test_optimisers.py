@@ -114,11 +114,14 @@ class Linear(torch.nn.Module):
     def basis(self, x):
         return torch.sin(2 * x @ self.frequencies + 0.5)
 
-    def evaluate(self, theta, x):
-        return self.basis(x) @ theta.reshape(self.outputs, -1).T
+    def encode(self, x):
+        return self.basis(x)
+
+    def propagate(self, theta, encoded, fused=False):
+        return encoded @ theta.reshape(self.outputs, -1).T
 
     def forward(self, x):
-        return self.evaluate(self.theta, x)
+        return self.propagate(self.theta, self.basis(x))
 
     def jacobian(self, x, component, dtype=None):
         chosen = torch.nn.functional.one_hot(component, self.outputs).to(x.dtype)

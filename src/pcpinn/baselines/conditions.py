@@ -20,9 +20,15 @@ _Values = list[tuple[Tensor, int, Tensor]]  # points (m, d), component, values (
 
 
 def condition_terms(
-    problem: Problem, mesh: Mesh, spacing: float, weight: float, like: Tensor, random: np.random.Generator
+    problem: Problem,
+    mesh: Mesh,
+    spacing: float,
+    weight: float,
+    like: Tensor,
+    random: np.random.Generator,
+    hard: bool = False,
 ) -> list[Term]:
-    """One penalty per condition; `like` gives device and precision.
+    """One penalty per condition; `like` gives device and precision. With `hard`, values on boundaries are taken care of.
 
     As in the weak form, a boundary without a condition on a component is natural, flux . n = 0, unless it is the partner of
     a periodic boundary. An `Open` boundary has no term at all.
@@ -34,11 +40,13 @@ def condition_terms(
         points = boundary_points(mesh, name, spacing, random)
         x, n = (torch.as_tensor(a).to(like) for a in (points.x, points.normals))
         fixed, natural, partners = _sort(problem, name, points)
-        values += fixed
+        values += [] if hard else fixed
         if natural:
-            terms.append(PrescribedFlux(pointwise, BoundaryFlux(problem, name), x, n, natural, weight))
-        for partner, components in partners.items():
+            components = torch.tensor(natural, device=like.device)
+            terms.append(PrescribedFlux(pointwise, BoundaryFlux(problem, name), x, n, components, weight))
+        for partner, theirs in partners.items():
             shift = torch.as_tensor(_centre(mesh, partner) - _centre(mesh, name)).to(like)
+            components = torch.tensor(theirs, device=like.device)
             terms.append(EqualSides(pointwise, x, n, shift, components, weight))
     values += _pins(problem, mesh)
     return ([_together(values, weight, like)] if values else []) + terms

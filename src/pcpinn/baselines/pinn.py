@@ -1,4 +1,4 @@
-"""The ordinary PINN: the strong form of the PDE at random points, its conditions as penalties."""
+"""The ordinary PINN: the strong form of the PDE at random points, its conditions as penalties or built in."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from torch import Tensor
 from ..discretize.pointwise import Pointwise
 from ..discretize.system import LinearSystem
 from ..errors import PcpinnError
+from ..network.ansatz import Located
 from ..network.mlp import MLP
 from ..problem.problem import Problem
 from ..solve.run import run
 from ..solve.settings import Settings
 from ..solve.solution import Solution
 from .conditions import condition_terms
+from .hard import make_ansatz
 from .points import interior_points, spacing_of
 from .strong_form import Term, strong_residual
 
@@ -32,6 +34,7 @@ class StrongLoss:
     def __init__(self, network: MLP, problem: Problem, points: Tensor, terms: Sequence[Term], boundary_weight: float):
         self.network, self.points, self.terms, self.boundary_weight = network, points, list(terms), boundary_weight
         self.pointwise = Pointwise(problem)
+        self._located = None if network.ansatz is None else Located(network.ansatz, points, network.outputs)
         self._try_out()
 
     @property
@@ -41,8 +44,14 @@ class StrongLoss:
 
     def residual(self) -> Tensor:
         """(m,), differentiable in theta: the PDE at the points, point by point, then the conditions."""
-        interior = strong_residual(self.pointwise, self.network, self.points) * len(self.points) ** -0.5
+        interior = strong_residual(self.pointwise, self._inside, self.points) * len(self.points) ** -0.5
         return torch.cat([interior.reshape(-1), *(term.residual(self.network) for term in self.terms)])
+
+    def _inside(self, x: Tensor) -> Tensor:
+        """The network at the points inside."""
+        if self._located is None:
+            return self.network(x)
+        return self._located(x, self.network.propagate(self.theta, self.network.encode(x)))
 
     def loss(self) -> Tensor:
         """0.5 ||residual||^2."""
@@ -64,12 +73,14 @@ class StrongLoss:
 
     def describe(self) -> dict[str, Any]:
         """Facts for the report."""
-        return {
+        facts = {
             "name": "pinn",
             "collocation": len(self.points),
             "conditions": sum(term.size for term in self.terms),
             "boundary_weight": self.boundary_weight,
         }
+        ansatz = self.network.ansatz
+        return facts if ansatz is None else {**facts, "hard_walls": len(ansatz.width)}
 
 
 def strong_loss(system: LinearSystem, network: MLP, settings: Settings) -> StrongLoss:
@@ -83,7 +94,11 @@ def strong_loss(system: LinearSystem, network: MLP, settings: Settings) -> Stron
     random = np.random.default_rng(settings.seed)
     points = torch.as_tensor(interior_points(mesh, settings.collocation, random)).to(like)
     spacing = spacing_of(mesh, settings.collocation)
-    terms = condition_terms(problem, mesh, spacing, settings.boundary_weight, like, random)
+    hard = settings.conditions == "hard"
+    if hard:
+        ansatz = make_ansatz(problem, mesh)
+        network.ansatz = None if ansatz is None else ansatz.to(like)
+    terms = condition_terms(problem, mesh, spacing, settings.boundary_weight, like, random, hard)
     return StrongLoss(network, problem, points, terms, settings.boundary_weight)
 
 
@@ -92,7 +107,7 @@ def solve_pinn(problem: Problem, settings: Settings | None = None, **options: An
 
     Without settings it trains by Adam for 20000 iterations. The mesh gives the places of the points and, through its discrete
     solution, the reported training error; no matrix enters the loss. Conditions are penalties, `boundary_weight` times
-    as heavy as the PDE.
+    as heavy as the PDE; with conditions="hard" Dirichlet and initial values hold exactly instead (see `hard.py`).
     """
     usual = Settings(optimiser="adam", iterations=20_000)
     return run("pinn", strong_loss, problem, settings or usual, **options)

@@ -9,6 +9,7 @@ and their cost is small beside the network's.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,14 +20,14 @@ from ..discretize.pointwise import BoundaryFlux, Pointwise
 from ..network.mlp import MLP
 
 
-def state_at(network: MLP, x: Tensor) -> Tensor:
+def state_at(network: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     """Value and gradient of each output at points x (n, d) that require gradients: (n, C, 1 + d), differentiable."""
     u = network(x)
     gradients = [torch.autograd.grad(column.sum(), x, create_graph=True)[0] for column in u.unbind(1)]
     return torch.cat([u[:, :, None], torch.stack(gradients, dim=1)], dim=2)
 
 
-def strong_residual(pointwise: Pointwise, network: MLP, x: Tensor) -> Tensor:
+def strong_residual(pointwise: Pointwise, network: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     """source - div flux of the network at points x (n, d): (n, C), differentiable in its weights."""
     x = x.detach().requires_grad_()
     out = pointwise.evaluate(x.double(), state_at(network, x).double())
@@ -89,7 +90,7 @@ class PrescribedFlux:
     prescribed: BoundaryFlux
     x: Tensor
     normals: Tensor
-    components: list[int]
+    components: Tensor  # a tensor, since a list would be copied to the device in every step
     weight: float
 
     @property
@@ -112,7 +113,7 @@ class EqualSides:
     x: Tensor
     normals: Tensor
     shift: Tensor
-    components: list[int]
+    components: Tensor  # a tensor, since a list would be copied to the device in every step
     weight: float
 
     @property

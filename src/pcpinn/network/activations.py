@@ -8,14 +8,22 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 
 @dataclass(frozen=True)
 class Activation:
-    """A smooth function and its derivative, elementwise."""
+    """A smooth function and its derivative, elementwise.
+
+    Attributes:
+        value: differentiable any number of times, in forward mode too.
+        derivative: of it.
+        fused: the same function as one kernel, to be differentiated in reverse mode only.
+    """
 
     value: Callable[[Tensor], Tensor]
     derivative: Callable[[Tensor], Tensor]
+    fused: Callable[[Tensor], Tensor]
 
 
 def _tanh_derivative(z: Tensor) -> Tensor:
@@ -40,9 +48,9 @@ def _gelu_derivative(z: Tensor) -> Tensor:
 
 
 ACTIVATIONS = {
-    "tanh": Activation(torch.tanh, _tanh_derivative),
+    "tanh": Activation(torch.tanh, _tanh_derivative, torch.tanh),
     # Written out: torch's own silu and gelu have no second derivative in forward mode, which Gauss-Newton's acceleration takes.
-    "silu": Activation(_silu, _silu_derivative),
-    "gelu": Activation(_gelu, _gelu_derivative),
-    "sin": Activation(torch.sin, torch.cos),
+    "silu": Activation(_silu, _silu_derivative, functional.silu),
+    "gelu": Activation(_gelu, _gelu_derivative, functional.gelu),
+    "sin": Activation(torch.sin, torch.cos, torch.sin),
 }

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ..errors import PcpinnError
 from .activations import ACTIVATIONS
+from .ansatz import Ansatz
 from .features import Features
 from .initialisation import INITIALISATIONS, initialise_layer
 
@@ -57,8 +58,11 @@ class Architecture:
 class MLP(nn.Module):
     """A perceptron whose weights are one flat vector `theta`, so that optimisers see a plain least-squares unknown.
 
-    Inputs are scaled from the box [lower, upper] to [-1, 1]; the last layer is linear.
+    Inputs are scaled from the box [lower, upper] to [-1, 1]; the last layer is linear. An `ansatz`, if one is set, makes the
+    values take given ones on given walls.
     """
+
+    ansatz: Ansatz | None
 
     centre: Tensor
     half_width: Tensor
@@ -91,6 +95,7 @@ class MLP(nn.Module):
         for weight, bias in self.layers(theta):
             initialise_layer(weight, bias, architecture.initialisation, generator)
         self.theta = nn.Parameter(theta.to(dtype))
+        self.ansatz = None
         self._activation = ACTIVATIONS[architecture.activation]
 
     @property
@@ -113,7 +118,8 @@ class MLP(nn.Module):
             at += out
         return result
 
-    def _encode(self, x: Tensor) -> Tensor:
+    def encode(self, x: Tensor) -> Tensor:
+        """What the first layer sees of points (..., d): scaled coordinates and features; no weights in it."""
         scaled = (x - self.centre) / self.half_width
         phase = scaled @ self.frequencies
         parts = [scaled, torch.sin(phase), torch.cos(phase)]
@@ -127,20 +133,27 @@ class MLP(nn.Module):
 
     def evaluate(self, theta: Tensor, x: Tensor) -> Tensor:
         """The same, for any weights (p,): a function that torch.func can differentiate in both."""
+        values = self.propagate(theta, self.encode(x))
+        return values if self.ansatz is None else self.ansatz(x, values)
+
+    def propagate(self, theta: Tensor, encoded: Tensor, fused: bool = False) -> Tensor:
+        """The layers alone (no ansatz), on encoded points; `fused` is faster where nothing but a gradient by theta is wanted."""
         *hidden, (weight, bias) = self.layers(theta)
-        a = self._encode(x)
+        activation = self._activation.fused if fused else self._activation.value
+        a = encoded
         for w, c in hidden:
-            a = self._activation.value(nn.functional.linear(a, w, c))
+            a = activation(nn.functional.linear(a, w, c))
         return nn.functional.linear(a, weight, bias)
 
     @torch.no_grad()
     def jacobian(self, x: Tensor, component: Tensor, dtype: torch.dtype | None = None) -> Tensor:
         """d u_component(x) / d theta for points (n, d), one output each (n,): a matrix (n, p) of `dtype`, layer by layer.
 
-        A weight's derivative at one point is (sensitivity of its output) x (its input); one backward sweep gives all.
+        A weight's derivative at one point is (sensitivity of its output) x (its input); one backward sweep gives all. An
+        ansatz is not in it.
         """
         layers = self.layers(self.theta)
-        inputs, slopes = [self._encode(x)], []
+        inputs, slopes = [self.encode(x)], []
         for w, c in layers[:-1]:
             z = nn.functional.linear(inputs[-1], w, c)
             slopes.append(self._activation.derivative(z))

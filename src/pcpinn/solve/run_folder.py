@@ -26,7 +26,7 @@ from ..discretize.mesh_check import check_mesh
 from ..discretize.slab_mesh import AnyMesh, SlabMesh
 from ..errors import PcpinnError
 from ..files import read_json, read_tensors, write_atomically, write_json, write_tensors
-from ..network.mlp import MLP, Architecture
+from ..network import MLP, Ansatz, Architecture
 from ..problem.field import Field, as_fields
 from ..train.history import History
 from .solution import Solution
@@ -172,7 +172,7 @@ def mesh_from_tensors(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, 
 
 
 def write_network(path: Path, network: MLP) -> None:
-    """Weights and architecture."""
+    """Weights, architecture and ansatz."""
     tensors = {k: v.detach().cpu().numpy() for k, v in network.state_dict().items()}
     write_tensors(path, tensors, {"architecture": network.architecture.to_dict(), "outputs": network.outputs})
 
@@ -190,8 +190,13 @@ def read_network(path: Path) -> MLP:
         if architecture.parameter_count(d, outputs) != len(state["theta"]):
             raise ValueError("the weights do not fit the architecture")
         network = MLP(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator(), state["theta"].dtype)
+        ansatz = {k.removeprefix("ansatz."): v for k, v in state.items() if k.startswith("ansatz.")}
+        if ansatz:
+            network.ansatz = Ansatz.from_tensors(ansatz)
+            if len(network.ansatz.lower) != d or not network.ansatz.components <= set(range(outputs)):
+                raise ValueError("the ansatz does not fit the network")
         network.load_state_dict(state)
-    except (KeyError, TypeError, ValueError, OverflowError, RuntimeError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, OverflowError, RuntimeError, AttributeError) as error:
         raise PcpinnError(
             f"{path} does not hold a network: {error}", "the file is damaged; run the solve again"
         ) from error

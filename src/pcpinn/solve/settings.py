@@ -67,6 +67,7 @@ class Settings:
     Ordinary PINN (a baseline: the strong form at random points instead of a discretisation)
         collocation: number of points inside, drawn once; those on the boundary are as dense.
         boundary_weight: of the mean squared residual of each condition, beside that of the PDE.
+        conditions: soft (all conditions are penalties) or hard (Dirichlet and initial values hold exactly, by the form of u).
     """
 
     discretisation: Literal["fem", "fdm"] = "fem"
@@ -129,6 +130,7 @@ class Settings:
 
     collocation: int = 4096
     boundary_weight: float = 1.0
+    conditions: Literal["soft", "hard"] = "soft"
 
     def __post_init__(self) -> None:
         for key, expected in _TYPES.items():

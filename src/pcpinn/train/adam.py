@@ -1,17 +1,21 @@
-"""Adam, with the paper's settings as defaults; on a GPU each step is one captured graph."""
+"""Adam, with the paper's settings as defaults; on a GPU several steps are one captured graph."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.optim.adam import adam as torch_adam
 
+from ..errors import PcpinnError
+from . import graph
 from .loss import Loss
-from .optimiser import Optimiser, State
+from .optimiser import Advance, Optimiser, State
 
-_WARM_UP = 3
+AT_ONCE = 20  # steps in a graph: between two graphs the GPU waits for the host, a tenth of a step or so
 
 
 @dataclass(frozen=True)
@@ -35,10 +39,6 @@ class Adam(Optimiser):
 
     def step(self, problem: Loss, state: State) -> float:
         """One update; returns the loss before it."""
-        return float(self._update(problem, state))
-
-    def _update(self, problem: Loss, state: State) -> Tensor:
-        """The update without a word to the host, so that it can be captured."""
         theta = problem.theta
         loss = problem.loss()
         (gradient,) = torch.autograd.grad(loss, theta)
@@ -50,41 +50,77 @@ class Adam(Optimiser):
         size = (state["square"] / square_scale).sqrt_().add_(self.epsilon)
         with torch.no_grad():
             theta.sub_(self.learning_rate * (state["mean"] / mean_scale) / size)
-        return loss.detach()
+        return float(loss.detach())
 
-    def bind(self, problem: Loss, state: State) -> Callable[[], float]:
-        """On a GPU, a replayed graph if the loss can be captured (no host in it); elsewhere the plain step."""
-        if problem.theta.device.type != "cuda":
-            return super().bind(problem, state)
-        return self._captured(problem, state) or super().bind(problem, state)
+    def bind(self, problem: Loss, state: State) -> Advance:
+        """On a GPU, replayed graphs if the loss can be captured (no host in it); elsewhere the plain step."""
+        if problem.theta.device.type == "cuda":
+            steps = Fused(self, problem, state)
+            if steps.try_out():
+                return steps
+        return super().bind(problem, state)
 
-    def _captured(self, problem: Loss, state: State) -> Callable[[], float] | None:
+
+class Fused:
+    """Several steps of Adam as one piece of work without a word to the host: the losses of all are read at its end."""
+
+    def __init__(self, adam: Adam, problem: Loss, state: State, at_once: int = AT_ONCE) -> None:
+        self._adam, self._problem, self._state, self._at_once = adam, problem, state, at_once
         theta = problem.theta
-        saved = [theta.detach().clone(), *(v.clone() for v in state.values())]
+        self._losses = torch.zeros(at_once, dtype=theta.dtype, device=theta.device)
+        self._count = state["count"].to(torch.float32, copy=True)  # what torch's kernel wants
+        self._graphs: dict[int, Callable[[], None]] = {}
 
-        def restore() -> None:
-            with torch.no_grad():
-                for live, kept in zip([theta, *state.values()], saved, strict=True):
-                    live.copy_(kept)
-
-        graph = torch.cuda.CUDAGraph()
+    def try_out(self) -> bool:
+        """Warm up and capture; whether that succeeded. Weights and state are as before, either way."""
+        live: list[Tensor] = [self._problem.theta, self._count, *self._state.values()]
+        saved = [tensor.detach().clone() for tensor in live]
+        captured = False
         try:
-            side = torch.cuda.Stream()
-            side.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(side):
-                for _ in range(_WARM_UP):
-                    self._update(problem, state)
-            torch.cuda.current_stream().wait_stream(side)
-            with torch.cuda.graph(graph):
-                loss = self._update(problem, state)
-        except RuntimeError:  # something in the loss talks to the host
-            torch.cuda.synchronize()
-            restore()
-            return None
-        restore()
+            graph.warm_up(lambda: self._steps(1))
+            self._graph(self._at_once)
+            captured = True
+        except (RuntimeError, PcpinnError):  # something in the loss talks to the host
+            with contextlib.suppress(RuntimeError):
+                torch.cuda.synchronize()
+        with torch.no_grad():
+            for tensor, kept in zip(live, saved, strict=True):
+                tensor.copy_(kept)
+        return captured
 
-        def replay() -> float:
-            graph.replay()
-            return float(loss)
+    def __call__(self, most: int) -> list[float]:
+        """All steps of a graph, or a single one where fewer are left."""
+        k = self._at_once if most >= self._at_once else 1
+        self._graph(k)()
+        return self._losses[:k].tolist()
 
-        return replay
+    def _graph(self, k: int) -> Callable[[], None]:
+        if k not in self._graphs:
+            self._graphs[k] = graph.capture(lambda: self._steps(k))
+        return self._graphs[k]
+
+    def _steps(self, k: int) -> None:
+        a, theta, state = self._adam, self._problem.theta, self._state
+        for i in range(k):
+            loss = self._problem.loss()
+            (gradient,) = torch.autograd.grad(loss, theta)
+            with torch.no_grad():
+                self._losses[i].copy_(loss)
+                torch_adam(
+                    [theta],
+                    [gradient],
+                    [state["mean"]],
+                    [state["square"]],
+                    [],
+                    [self._count],
+                    fused=True,
+                    capturable=theta.device.type == "cuda",
+                    amsgrad=False,
+                    beta1=a.beta1,
+                    beta2=a.beta2,
+                    lr=a.learning_rate,
+                    weight_decay=0.0,
+                    eps=a.epsilon,
+                    maximize=False,
+                )
+        state["count"].add_(k)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ..discretize.system import LinearSystem
+from ..errors import PcpinnError
 from ..network.mlp import MLP
 from ..precondition.operator import PreconditionedResidual
 
@@ -19,9 +20,12 @@ class LeastSquares:
     """
 
     def __init__(self, network: MLP, system: LinearSystem, operator: PreconditionedResidual) -> None:
+        if getattr(network, "ansatz", None) is not None:
+            raise PcpinnError("a network with hard conditions cannot be trained on nodal values", "use the method pinn")
         self.network, self.operator = network, operator
         device, dtype = operator.device, operator.dtype
         self.points = torch.as_tensor(system.points, dtype=dtype, device=device)
+        self._encoded = network.encode(self.points).detach()  # the points stay where they are
         self.point_of = torch.as_tensor(system.point_of, device=device)
         self.component_of = torch.as_tensor(system.component_of, device=device)
         self.scale = 1.0 / (operator.target_norm or 1.0)
@@ -45,7 +49,11 @@ class LeastSquares:
 
     def unknowns(self, theta: Tensor | None = None) -> Tensor:
         """u at the nodes, (N,), differentiable in theta (the network's own by default)."""
-        values = self.network.evaluate(self.theta if theta is None else theta, self.points)
+        values = (
+            self.network.propagate(self.theta, self._encoded, fused=True)
+            if theta is None
+            else self.network.propagate(theta, self._encoded)
+        )
         return values[:, 0] if self._in_order else values[self.point_of, self.component_of]
 
     def residual(self) -> Tensor:

@@ -54,10 +54,14 @@ def train(
 ) -> Training:
     """Minimise problem.loss() in place. A resumed training takes the same steps as one that was never interrupted.
 
+    Where the optimiser takes several steps at once (Adam on a GPU), whatever looks at the loss does so after each such batch:
+    progress, checkpoints, stopping. The history has every step all the same. Where a loss is not finite, the weights go
+    back to the start of the last batch that began with a finite one.
+
     Args:
         problem, optimiser, stopping: what, how, how long.
         state: the optimiser's initial state; by default optimiser.start(problem, seed=0).
-        progress: told of every iteration.
+        progress: told of every iteration, or batch of them.
         checkpoints: where to write snapshots.
         resume: a snapshot to continue from.
     """
@@ -74,40 +78,39 @@ def train(
     progress.stage(f"training ({optimiser.name})", stopping.iterations)
     started = time.perf_counter() - before
     iteration, loss, reason = first, history.rows[-1][2] if history.rows else math.inf, "iterations"
-    last_good = before_step = problem.theta.detach().clone()
-    # On a GPU a first-order step takes less than a millisecond, of which a copy of the weights would be a good part: there the
-    # last good weights may be up to `keep` iterations old.
-    keep = 50 if problem.theta.device.type == "cuda" and optimiser.name != "gauss-newton" else 1
+    seconds = before
+    good, good_loss = problem.theta.detach().clone(), loss  # weights whose loss is known to be finite
     advance = optimiser.bind(problem, state)
-    done = math.sqrt(2 * loss) <= stopping.tolerance if history.rows else False
-    if done:
+    if history.rows and math.sqrt(2 * loss) <= stopping.tolerance:
         reason = "tolerance"
-    for iteration in range(first + 1, first + 1 if done else stopping.iterations + 1):
-        if iteration % keep == 0 or iteration == first + 1:
-            before_step = problem.theta.detach().clone()
-        loss = advance()
-        seconds = time.perf_counter() - started
-        if not math.isfinite(loss):
+    while iteration < stopping.iterations and reason == "iterations":
+        start = problem.theta.detach().clone()
+        losses = advance(stopping.iterations - iteration)
+        since, seconds = seconds, time.perf_counter() - started
+        finite = next((k for k, value in enumerate(losses) if not math.isfinite(value)), len(losses))
+        if finite:
+            good, good_loss = start, losses[0]  # its loss, or that of what came of it
+        for k, value in enumerate(losses[:finite]):
+            iteration += 1
+            history.add(iteration, since + (k + 1) / len(losses) * (seconds - since), value)
+        if finite < len(losses):
             with torch.no_grad():
-                problem.theta.copy_(last_good)
-            reason = "not finite"
-            progress.note(f"the loss became {loss} at iteration {iteration}: stopped, last good weights kept")
-            iteration, loss = iteration - 1, history.rows[-1][2] if history.rows else math.inf
+                problem.theta.copy_(good)
+            reason, loss = "not finite", good_loss
+            progress.note(
+                f"the loss became {losses[finite]} at iteration {iteration + 1}: stopped, last good weights kept"
+            )
             break
-        last_good = before_step  # its loss, or that of what came of it, is finite
-        history.add(iteration, seconds, loss)
+        loss = losses[-1]
         progress.update(iteration, loss)
         if checkpoints is not None and checkpoints.due():
             checkpoints.write(Snapshot(iteration, seconds, problem.theta, state, history))
         if math.sqrt(2 * loss) <= stopping.tolerance:
             reason = "tolerance"
-            break
-        if seconds >= stopping.time_limit:
+        elif seconds >= stopping.time_limit:
             reason = "time limit"
-            break
-        if 0 < stopping.patience < len(history.rows) and loss > 0.98 * history.rows[-1 - stopping.patience][2]:
+        elif 0 < stopping.patience < len(history.rows) and loss > 0.98 * history.rows[-1 - stopping.patience][2]:
             reason = "stagnation"
-            break
     seconds = time.perf_counter() - started
     if checkpoints is not None:
         checkpoints.write(Snapshot(iteration, seconds, problem.theta, state, history))

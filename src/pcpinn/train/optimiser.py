@@ -10,6 +10,8 @@ from torch import Tensor
 from .loss import Loss
 
 State = dict[str, Tensor]
+Advance = Callable[[int], list[float]]
+"""Takes at least one step and at most as many as told; returns the loss of each."""
 
 
 class Optimiser(ABC):
@@ -29,6 +31,6 @@ class Optimiser(ABC):
     def step(self, problem: Loss, state: State) -> float:
         """Improve problem.theta in place, update the state, return the loss that was reached or met on the way."""
 
-    def bind(self, problem: Loss, state: State) -> Callable[[], float]:
-        """The step for one problem and state, prepared for being repeated."""
-        return lambda: self.step(problem, state)
+    def bind(self, problem: Loss, state: State) -> Advance:
+        """The step for one problem and state, prepared for being repeated; here one at a time."""
+        return lambda most: [self.step(problem, state)]
