@@ -72,7 +72,7 @@ def test_every_room_is_known():
 def test_the_check_sees_imports(tmp_path):
     """Of each kind, in functions too."""
     found = {parts for path in FILES if path.name == "solution.py" for _, parts in imported(path)}
-    assert {("discretize", "mesh"), ("errors",), ("solve", "certify"), ("train", "history")} <= found
+    assert {("discretize", "slab_mesh"), ("errors",), ("solve", "certify"), ("train", "history")} <= found
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: "/".join(p.relative_to(ROOT).parts))

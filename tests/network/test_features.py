@@ -48,7 +48,7 @@ def kinked_network(features=KINKED):
 
 def test_kinks_are_distances_in_units_of_half_the_domain():
     x = torch.tensor([[-2.0, 0.25], [2.0, 1.0]], dtype=torch.float64)
-    encoded = kinked_network()._encode(x)
+    encoded = kinked_network().encode(x)
     assert encoded.shape == (2, KINKED.width(2)) == (2, 2 + 3 + 2 * 4)
     torch.testing.assert_close(encoded[:, :2], torch.tensor([[-0.75, -0.5], [0.25, 1.0]], dtype=torch.float64))
     torch.testing.assert_close(encoded[:, 2:5], torch.tensor([[0.25, 1.0, 0.5], [0.75, 0, 1.0]], dtype=torch.float64))
@@ -56,8 +56,8 @@ def test_kinks_are_distances_in_units_of_half_the_domain():
 
 def test_the_rest_of_the_inputs_is_as_without_kinks():
     x = torch.tensor([[-2.0, 0.25]], dtype=torch.float64)
-    plain = kinked_network(Features("log", 2, -1, 0))._encode(x)
-    torch.testing.assert_close(kinked_network()._encode(x)[:, [0, 1, *range(5, 13)]], plain)
+    plain = kinked_network(Features("log", 2, -1, 0)).encode(x)
+    torch.testing.assert_close(kinked_network().encode(x)[:, [0, 1, *range(5, 13)]], plain)
 
 
 def test_the_slope_jumps_at_kinks_only():
@@ -95,7 +95,7 @@ def test_listed_frequencies_are_in_radians_per_unit():
     features = Features("list", listed=((3.0, 5.0), ()))
     network = MLP(Architecture(4, 1, features=features), (0.0, 0.0), (8.0, 1.0), 1, torch.Generator())
     x = torch.rand(20, 2, dtype=torch.float64) * 8
-    encoded = network._encode(x)
+    encoded = network.encode(x)
     assert encoded.shape == (20, 2 + 4)
     torch.testing.assert_close(encoded[:, 2], torch.sin(3 * (x[:, 0] - 4)))
     torch.testing.assert_close(encoded[:, 5], torch.cos(5 * (x[:, 0] - 4)))

@@ -107,6 +107,7 @@ class Linear(torch.nn.Module):
     def __init__(self, outputs=1, count=8):
         super().__init__()
         generator = torch.Generator().manual_seed(0)
+        self.output_scale = torch.ones((), dtype=torch.float64)
         self.outputs, self.frequencies = outputs, torch.randn(2, count, dtype=torch.float64, generator=generator)
         self.theta = torch.nn.Parameter(torch.ones(count * outputs, dtype=torch.float64))
         self.parameter_count = count * outputs

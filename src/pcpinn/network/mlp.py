@@ -58,8 +58,8 @@ class Architecture:
 class MLP(nn.Module):
     """A perceptron whose weights are one flat vector `theta`, so that optimisers see a plain least-squares unknown.
 
-    Inputs are scaled from the box [lower, upper] to [-1, 1]; the last layer is linear. An `ansatz`, if one is set, makes the
-    values take given ones on given walls.
+    Inputs are scaled from the box [lower, upper] to [-1, 1]; the last layer is linear, in units of `output_scale`. An
+    `ansatz`, if one is set, makes the values take given ones on given walls.
     """
 
     ansatz: Ansatz | None
@@ -67,6 +67,7 @@ class MLP(nn.Module):
     centre: Tensor
     half_width: Tensor
     frequencies: Tensor
+    output_scale: Tensor
     kink_axes: Tensor
     kinks: Tensor
 
@@ -87,6 +88,7 @@ class MLP(nn.Module):
         self.register_buffer("centre", ((lo + hi) / 2).to(dtype))
         self.register_buffer("half_width", ((hi - lo) / 2).to(dtype))
         self.register_buffer("frequencies", frequencies.to(dtype))
+        self.register_buffer("output_scale", torch.ones((), dtype=dtype))
         at = [(axis, c) for axis, line in enumerate(architecture.features.kinks) for c in line]
         self.register_buffer("kink_axes", torch.tensor([a for a, _ in at], dtype=torch.long), persistent=False)
         self.register_buffer("kinks", torch.tensor([c for _, c in at], dtype=dtype), persistent=False)
@@ -143,7 +145,7 @@ class MLP(nn.Module):
         a = encoded
         for w, c in hidden:
             a = activation(nn.functional.linear(a, w, c))
-        return nn.functional.linear(a, weight, bias)
+        return nn.functional.linear(a, weight, bias) * self.output_scale
 
     @torch.no_grad()
     def jacobian(self, x: Tensor, component: Tensor, dtype: torch.dtype | None = None) -> Tensor:
@@ -158,7 +160,7 @@ class MLP(nn.Module):
             z = nn.functional.linear(inputs[-1], w, c)
             slopes.append(self._activation.derivative(z))
             inputs.append(self._activation.value(z))
-        delta = nn.functional.one_hot(component, self.outputs).to(x.dtype)
+        delta = nn.functional.one_hot(component, self.outputs).to(x.dtype) * self.output_scale
         result = torch.empty(len(x), self.parameter_count, dtype=dtype or x.dtype, device=x.device)
         end = self.parameter_count
         for k in reversed(range(len(layers))):

@@ -171,6 +171,9 @@ def mesh_from_tensors(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, 
     return SlabMesh(mesh, tensors["times"]) if "times" in tensors else mesh
 
 
+_POSITIVE = ("half_width", "output_scale")
+
+
 def write_network(path: Path, network: MLP) -> None:
     """Weights, architecture and ansatz."""
     tensors = {k: v.detach().cpu().numpy() for k, v in network.state_dict().items()}
@@ -185,7 +188,7 @@ def read_network(path: Path) -> MLP:
         architecture = Architecture.from_dict(metadata["architecture"])
         d, outputs = len(state["centre"]), int(metadata["outputs"])
         for name, tensor in state.items():
-            if not torch.isfinite(tensor).all() or (name == "half_width" and not (tensor > 0).all()):
+            if not torch.isfinite(tensor).all() or (name in _POSITIVE and not (tensor > 0).all()):
                 raise ValueError(f"{name} is not finite")
         if architecture.parameter_count(d, outputs) != len(state["theta"]):
             raise ValueError("the weights do not fit the architecture")

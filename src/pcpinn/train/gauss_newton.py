@@ -69,9 +69,9 @@ class GaussNewton(Optimiser):
         """One accepted step, or none if no damping helps; returns the loss after it."""
         problem = require_least_squares(problem)
         theta = problem.theta
-        loss_tensor = problem.loss()
-        (gradient,) = torch.autograd.grad(loss_tensor, theta)
-        loss = float(loss_tensor.detach())
+        residual = problem.known_residual()
+        loss = _half_square(residual)
+        gradient = problem.gradient(residual)
         curvature = self._curvature(problem, state)
         start = theta.detach().clone()
         while float(state["damping"]) < _LARGEST_DAMPING:
@@ -82,11 +82,8 @@ class GaussNewton(Optimiser):
                 move = -delta + self._bend(problem, curvature, -delta, damping)
                 with torch.no_grad():
                     theta.copy_(start + move)
-                    trial = float(problem.loss())
-                    theta.copy_(start)
+                    trial = _half_square(problem.known_residual())
             if delta is not None and trial < loss:
-                with torch.no_grad():
-                    theta.copy_(start + move)
                 predicted = 0.5 * float(delta @ (gradient + damping * delta))
                 ratio = (loss - trial) / max(predicted, 1e-300)
                 # Nielsen's rule: the better the model foretold the gain, the less damping next time.
@@ -94,6 +91,8 @@ class GaussNewton(Optimiser):
                 state["damping"].clamp_(min=_SMALLEST_DAMPING)
                 state["growth"].fill_(2.0)
                 return trial
+            with torch.no_grad():
+                theta.copy_(start)
             state["damping"] *= state["growth"]
             state["growth"] *= 2
         state["damping"].fill_(self.damping)
@@ -104,7 +103,8 @@ class GaussNewton(Optimiser):
         """The acceleration that goes with the velocity v, or nothing where it is too large to be believed."""
         if not self.accelerate:
             return 0.0
-        a = curvature.solve(problem.curving(v), damping)
+        exact = self.form == "exact"
+        a = curvature.solve(problem.curving(v, through_operator=exact), damping)
         if a is None or not float(a.norm()) < _TRUSTED_BEND * float(v.norm()):
             return 0.0
         return -0.5 * a
@@ -142,6 +142,10 @@ class GaussNewton(Optimiser):
         dtype = torch.float32 if on_cpu and float(state["damping"]) > _SINGLE_ABOVE else factor.dtype
         J = problem.jacobian(rows, dtype).mul_(factor.to(dtype)[:, None])
         return Primal(J) if len(J) > J.shape[1] else Dual(J)
+
+
+def _half_square(residual: Tensor) -> float:
+    return 0.5 * float(residual @ residual)
 
 
 def require_least_squares(problem: Loss) -> LeastSquares:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -23,6 +24,9 @@ class LeastSquares:
         if getattr(network, "ansatz", None) is not None:
             raise PcpinnError("a network with hard conditions cannot be trained on nodal values", "use the method pinn")
         self.network, self.operator = network, operator
+        with torch.no_grad():
+            network.output_scale.fill_(_natural_scale(operator))
+        self._known: tuple[Tensor, Tensor] | None = None
         device, dtype = operator.device, operator.dtype
         self.points = torch.as_tensor(system.points, dtype=dtype, device=device)
         self._encoded = network.encode(self.points).detach()  # the points stay where they are
@@ -72,8 +76,25 @@ class LeastSquares:
             point, component = point[rows], component[rows]
         return self.network.jacobian(self.points[point], component, dtype)
 
-    def curving(self, v: Tensor) -> Tensor:
-        """J^T r'' for the second derivative r'' of the residual along v (p,): what bends the path away from a straight step."""
+    def known_residual(self) -> Tensor:
+        """The residual without derivatives; not computed anew if it was the last one, at the same weights."""
+        theta = self.theta.detach()
+        if self._known is None or not torch.equal(self._known[0], theta):
+            with torch.no_grad():
+                self._known = theta.clone(), self.residual()
+        return self._known[1]
+
+    def gradient(self, residual: Tensor) -> Tensor:
+        """J^T of the residual (N,) with all that lies between: one transposed application of P."""
+        pulled = self.operator.apply_transpose(residual) * self.scale
+        (gradient,) = torch.autograd.grad(self.unknowns(), self.theta, pulled)
+        return gradient
+
+    def curving(self, v: Tensor, through_operator: bool = True) -> Tensor:
+        """J^T r'' for the second derivative r'' of the residual along v (p,): what bends the path away from a straight step.
+
+        Without the operator P^-1 A counts as the identity, as it does in a Gram matrix of the network alone.
+        """
         theta = self.theta.detach()
 
         def along(weights: Tensor) -> Tensor:
@@ -81,7 +102,15 @@ class LeastSquares:
 
         with torch.no_grad():
             bend = torch.func.jvp(along, (theta,), (v,))[1]
-            pulled = self.operator.apply_transpose(self.operator.apply(bend)) * self.scale**2
+            pulled = (
+                self.operator.apply_transpose(self.operator.apply(bend)) if through_operator else self.weights * bend
+            ) * self.scale**2
         weights = theta.clone().requires_grad_(True)
         (gradient,) = torch.autograd.grad(self.unknowns(weights), weights, pulled)
         return gradient
+
+
+def _natural_scale(operator: PreconditionedResidual) -> float:
+    """The unit of the network's outputs: 1, unless P^-1 b says that the solution is much larger or smaller."""
+    size = operator.target_norm / float(operator.weights.sum()) ** 0.5
+    return size if math.isfinite(size) and size > 0 and not 0.1 < size < 10 else 1.0

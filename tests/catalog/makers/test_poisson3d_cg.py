@@ -29,7 +29,9 @@ def test_cubic_shape_functions():
 
 def test_the_mesh_follows_the_spheres_and_the_plane(mesh):
     volume = 1 - sum(4 / 3 * np.pi * r**3 for _, r in BALLS)
-    measured = skfem.Functional(lambda w: 1.0 + 0 * w.x[0]).assemble(skfem.CellBasis(mesh, skfem.ElementTetP1(), intorder=6))
+    measured = skfem.Functional(lambda w: 1.0 + 0 * w.x[0]).assemble(
+        skfem.CellBasis(mesh, skfem.ElementTetP1(), intorder=6)
+    )
     straight = skfem.MeshTet1(mesh.doflocs[:, : mesh.nvertices].copy(), mesh.t)
     by_chords = skfem.Functional(lambda w: 1.0 + 0 * w.x[0]).assemble(skfem.CellBasis(straight, skfem.ElementTetP1()))
     assert abs(measured - volume) < 0.03 * abs(by_chords - volume)
