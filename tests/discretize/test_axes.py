@@ -31,7 +31,9 @@ def test_layers_on_both_sides_of_each_place(count, layers):
     gaps = np.diff(x)
     for c in (1.0, 2.0):
         at = int(np.flatnonzero(x == c)[0])
-        np.testing.assert_allclose(gaps[at + 1 : at + layers] / gaps[at : at + layers - 1], [4, *[5] * layers][: layers - 1])
+        np.testing.assert_allclose(
+            gaps[at + 1 : at + layers] / gaps[at : at + layers - 1], [4, *[5] * layers][: layers - 1]
+        )
         np.testing.assert_allclose(gaps[at : at + layers], gaps[at - layers : at][::-1])
 
 

@@ -69,7 +69,9 @@ def generate_mesh(
         positive(curvature, "curvature")
     counts = None if cells is None else _check_cells(shape, cells, grading, curvature)
     if layers and (counts is None or not any(kinks)):
-        raise PcpinnError(f"layers is {layers}, but there are no {'kinks' if counts else 'cells'}", "give cells and kinks")
+        raise PcpinnError(
+            f"layers is {layers}, but there are no {'kinks' if counts else 'cells'}", "give cells and kinks"
+        )
     lines = _check_lines(domain, kinks)
     steps = _steps(domain, shape, size, counts, time_cells)
     _check_count(domain, shape, size, counts, steps)
