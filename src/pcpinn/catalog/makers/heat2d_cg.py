@@ -106,4 +106,5 @@ MAKER = Maker(
     ),
     points=points,
     values=values,
+    check_level=2,
 )

@@ -1,4 +1,7 @@
-"""heat2d-vc: elements aligned with the pixels of the coefficient, on which it is constant."""
+"""heat2d-vc: elements aligned with the pixels of the coefficient, on which it is constant.
+
+The finest level has a million unknowns and takes 5 GiB of memory.
+"""
 
 from __future__ import annotations
 
