@@ -123,5 +123,5 @@ def test_kinks_reach_network_and_mesh():
 @pytest.mark.parametrize("kinks", ["1.5", "0", "0.5;0.5"])
 def test_kinks_that_do_not_fit_the_domain(kinks):
     chosen = settings(kinks=kinks, mesh_size=0.2, cells=None)
-    with pytest.raises(PcpinnError, match="outside the domain|2 axes, but there are 1"):
+    with pytest.raises(PcpinnError, match=r"outside the domain|2 axes, but there are 1"):
         make_network(line(), make_mesh(line(), settings()), chosen)
