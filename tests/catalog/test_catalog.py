@@ -59,7 +59,7 @@ def test_finite_elements_converge_to_the_reference(name, coarse, fine, ratio):
     ("name", "changes", "error"),
     [
         ("heat2d-vc", {"cells": (4, 12), "time_cells": 8, "degree": 2}, 0.15),
-        ("poisson2d-ms", {"cells": (5, 5), "layers": 1, "degree": 2}, 0.04),
+        ("poisson2d-ms", {"cells": (10, 10), "layers": 2, "degree": 3}, 0.003),
         ("poisson3d-cg", {"mesh_size": 0.15, "curvature": 1.0, "degree": 2}, 0.06),
         ("heat2d-cg", {"mesh_size": 2.5, "time_cells": 5, "degree": 1, "curvature": 2.0}, 0.1),
     ],

@@ -107,3 +107,21 @@ def test_the_users_mesh_is_taken_as_it_is():
 def test_devices():
     assert make_device("cpu").type == "cpu"
     assert make_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def test_kinks_reach_network_and_mesh():
+    chosen = settings(kinks="0.3", layers=2)
+    problem = line()
+    mesh = make_mesh(problem, chosen)
+    assert len(mesh.cells) == 8 + 2 * 2
+    assert 0.3 in mesh.nodes[:, 0]
+    network = make_network(problem, mesh, chosen)
+    assert network.architecture.features.kinks == ((0.3,),)
+    assert network.layer_shapes[0][1] == make_network(problem, mesh, settings()).layer_shapes[0][1] + 1
+
+
+@pytest.mark.parametrize("kinks", ["1.5", "0", "0.5;0.5"])
+def test_kinks_that_do_not_fit_the_domain(kinks):
+    chosen = settings(kinks=kinks, mesh_size=0.2, cells=None)
+    with pytest.raises(PcpinnError, match=r"outside the domain|2 axes, but there are 1"):
+        make_network(line(), make_mesh(line(), settings()), chosen)

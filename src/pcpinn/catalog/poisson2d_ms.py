@@ -13,7 +13,7 @@ from .entry import PAPER, Entry
 from .reference_file import shipped_reference
 
 LOWER, UPPER, CELLS = -10.0, 10.0, 5
-INTERFACES = (-6.0, -2.0, 2.0, 6.0)  # where the coefficient jumps, along each axis
+KINKS = ((-6.0, -2.0, 2.0, 6.0),) * 2  # where the coefficient jumps, along each axis
 
 # -div(a grad u) = c0 + c1 sin(pi X) sin(pi Y) with X, Y in [0, 1] the position in the cell
 A = np.array([
@@ -84,8 +84,16 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": {},
-        "default": {},
+        "quick": {"cells": (10, 10), "layers": 1, "degree": 3, "kinks": KINKS, "width": 16, "iterations": 40},
+        "default": {
+            "cells": (20, 20),
+            "layers": 2,
+            "degree": 3,
+            "kinks": KINKS,
+            "width": 32,
+            "sample": 20_000,  # all: the weights of a graded mesh differ so much that a sample of its nodes misleads
+            "iterations": 100,
+        },
         "paper": PAPER
         | {
             "cells": (100, 100),
