@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +156,7 @@ def measure(name: str, recipe: Preconditioner, settings: Settings, bandwidth: fl
     built = Built(recipe, state)
     operator = row.measured("device set-up", device, lambda: _operator(system, built, device))
     discretisation = system.discretisation
-    quality = estimate_quality(system.A, recipe, state, discretisation.unknown_nodes, system.weights)
+    quality = estimate_quality(system.A, partial(recipe.apply, state), discretisation.unknown_nodes, system.weights)
     facts = operator.describe()
     row.facts = {"nonzeros": system.A.nnz, "fill": facts.get("fill"), "quality": quality.smooth}
     row.facts["triangular"] = facts.get("triangular", "torch" if built.solver else "host")

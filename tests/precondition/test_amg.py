@@ -1,7 +1,7 @@
 """Algebraic multigrid: exactly symmetric, good for diffusion, and refused where it does not belong."""
 
 import sys
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ NAMES = ["dirichlet", "robin", "periodic", "jumps", "cube", "small"]
 
 def quality(system, p):
     state = p.build(system.A)
-    return estimate_quality(system.A, p, state, system.discretisation.unknown_nodes, system.weights)
+    return estimate_quality(system.A, partial(p.apply, state), system.discretisation.unknown_nodes, system.weights)
 
 
 @pytest.mark.parametrize("cycles", [1, 3])

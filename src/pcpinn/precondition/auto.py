@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,7 @@ def tighten(
             continue
         if state.fill > most and best is None:
             raise _too_little(A, memory_budget_gib, state.fill)
-        quality = estimate_quality(A, ilu, state, nodes, weights, components)
+        quality = estimate_quality(A, partial(ilu.apply, state), nodes, weights, components)
         trail.append(Attempt(drop, state.fill, quality, time.perf_counter() - started))
         spoilt = best is not None and quality.smooth > best[2].smooth  # by leaving entries out to save memory
         if not spoilt and state.fill <= most:
@@ -199,7 +200,7 @@ def _refine(
     started = time.perf_counter()
     refined = Refined(ilu, max(1, steps))
     refined_state = refined.around(A, state)
-    better = estimate_quality(A, refined, refined_state, *geometry)
+    better = estimate_quality(A, partial(refined.apply, refined_state), *geometry)
     trail.append(Attempt(ilu.drop_tolerance, state.fill, better, time.perf_counter() - started, refined.steps))
     if better.smooth >= quality.smooth:
         return Tightened(ilu, state, quality, tuple(trail), reason + missed + ", and refinement does not help")

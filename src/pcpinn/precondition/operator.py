@@ -69,6 +69,8 @@ class PreconditionedResidual:
         if on_device is None:
             on_device = self.device.type == "cuda" or self.preconditioner.prefers_torch
         self._solver = self._on_device() if on_device else None
+        if self.quality is None and nodes is not None:
+            self.quality = estimate_quality(self.A, self._apply_anywhere, nodes, weights, components)
         self._matrix = self._dense_matrix() if self.dense else None
         rhs = self._right_hand_side(b)
         self.target_norm = float(rhs.norm())
@@ -123,10 +125,14 @@ class PreconditionedResidual:
             self._chosen = recipe.choose(self.A, nodes, self.weights, components)
             self.quality = self._chosen.quality
             return self._chosen.preconditioner, self._chosen.state
-        state = recipe.build(self.A)
-        if nodes is not None:
-            self.quality = estimate_quality(self.A, recipe, state, nodes, self.weights, components)
-        return recipe, state
+        return recipe, recipe.build(self.A)
+
+    def _apply_anywhere(self, r: np.ndarray) -> np.ndarray:
+        """P^-1 r for arrays, where it is fastest."""
+        if self._solver is None:
+            return self.preconditioner.apply(self.state, r)
+        columns = torch.from_numpy(np.ascontiguousarray(r)).to(self.device)
+        return self._solver.apply(columns).cpu().numpy()
 
     def _on_device(self) -> DeviceSolver | None:
         columns = _BLOCK if self.dense else 1

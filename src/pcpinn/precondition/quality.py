@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import PcpinnError
-from .protocol import Preconditioner
 
 _RANDOM, _SOLUTIONS, _STEPS = 4, 3, 3  # random waves, functions like solutions, power steps (on two columns)
 
@@ -39,8 +39,7 @@ class Quality:
 
 def estimate_quality(
     A: sp.csr_matrix,
-    preconditioner: Preconditioner,
-    state: Any,
+    apply: Callable[[np.ndarray], np.ndarray],
     nodes: np.ndarray,
     weights: np.ndarray,
     components: np.ndarray | None = None,
@@ -50,7 +49,7 @@ def estimate_quality(
 
     Args:
         A: (N, N).
-        preconditioner, state: P.
+        apply: P^-1 for arrays (N, k).
         nodes: (N, d) position of each unknown.
         weights: (N,) positive weights of the norm.
         components: (N,) which component an unknown belongs to; None for one component.
@@ -76,13 +75,13 @@ def estimate_quality(
 
     def error(v: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
-            return v - preconditioner.apply(state, A @ v)
+            return v - apply(A @ v)
 
     waves = smooth_functions(nodes, components, generator)
     loads = weights[:, None] * waves[:, -_SOLUTIONS:]
     loads[constrained_rows(A)] = 0.0
     with np.errstate(all="ignore"):
-        probes = np.hstack([waves, preconditioner.apply(state, loads)])
+        probes = np.hstack([waves, apply(loads)])
         sizes = norm(probes)
         probes = probes[:, sizes > 0] / sizes[sizes > 0]
     images = error(probes)

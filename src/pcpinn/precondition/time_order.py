@@ -21,6 +21,7 @@ from .factorised import ILU, Factors
 from .torch_sparse import csr_tensor
 
 _DENSE_BYTES = 24 * 2**30  # for the inverses of all different blocks, on a GPU
+_DENSE_ROWS = 24_000  # a larger inverse takes longer to read than its factors
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class SlabSolver:
         self._couplings = [csr_tensor(c, dtype, device) for c in state.couplings]
         self._transposed = [csr_tensor(c, dtype, device) for c in state.transposed]
         size = torch.finfo(dtype).bits // 8 * sum(f.lu.shape[0] ** 2 for f in state.factors)
-        self.dense = size <= _memory(device)
+        self.dense = size <= _memory(device) and max(f.lu.shape[0] for f in state.factors) <= _DENSE_ROWS
         self._inverses = [_inverse(f, dtype, device) for f in state.factors] if self.dense else []
         self._solvers = (
             [] if self.dense else [FactorSolver(f.lu, dtype, device, tolerance, columns) for f in state.factors]
