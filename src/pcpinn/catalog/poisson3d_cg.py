@@ -54,8 +54,9 @@ ENTRY = Entry(
             "mesh_size": 0.035,
             "curvature": 3.0,
             "preconditioner": "amg",
-            "width": 64,
+            "width": 48,
             **_WAVES,
+            "sample": 150_000,  # all nodes
             "memory_gib": 8.0,
             "iterations": 120,
             "time_limit": 75.0,
