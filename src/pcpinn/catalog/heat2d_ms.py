@@ -42,6 +42,7 @@ def reference() -> Reference:
 _OURS = {
     "degree": 4,
     "time_scheme": "radau",
+    "time_order": 3,
     "features": "list",
     "frequencies": f"{20 * np.pi};{np.pi};",  # of the initial values
 }

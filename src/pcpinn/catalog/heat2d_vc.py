@@ -44,8 +44,9 @@ def reference() -> Reference:
 _OURS = {
     "degree": 2,
     "time_scheme": "radau",
-    "features": "list",
-    "frequencies": f"{np.pi};{np.pi},{5 * np.pi};{np.pi}",  # of the source
+    "time_order": 3,
+    "features": "list",  # frequencies of the source, and some between and above
+    "frequencies": f"{np.pi},{2 * np.pi},{4 * np.pi};{np.pi},{2 * np.pi},{5 * np.pi},{10 * np.pi};{np.pi}",
 }
 
 ENTRY = Entry(
@@ -57,8 +58,18 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": _OURS | {"cells": (32, 32), "time_cells": 10, "iterations": 30},
-        "default": _OURS | {"cells": (64, 64), "time_cells": 15, "width": 48, "iterations": 150, "tolerance": 1e-3},
+        "quick": _OURS | {"cells": (32, 32), "time_cells": 8, "iterations": 25},
+        "default": _OURS
+        | {
+            "cells": (85, 85),
+            "time_cells": 16,
+            "width": 72,
+            "sample": 30_000,
+            "memory_gib": 8.0,
+            "iterations": 300,
+            "tolerance": 1e-3,
+            "time_limit": 80.0,
+        },
         "paper": PAPER_GAUSSIAN | {"cells": (20, 100), "time_cells": 100, "drop_tolerance": 1e-1},
     },
     remark="a takes the value of the nearest of the field's 256 x 256 entries (x = j/255, y = i/255), in divergence form: with "

@@ -33,7 +33,8 @@ class GaussNewton(Optimiser):
 
     Attributes:
         form: one of the above, or "auto": "gram" if its matrix fits into `memory_gib`, else "matrix-free".
-        sample: number of nodes in the Gram matrix, drawn anew in each step; 0 takes four per weight, at least 4000.
+        sample: number of nodes in the Gram matrix, drawn anew in each step, in proportion to their weights; 0 takes four per
+            weight of the network, at least 4000.
         damping: initial damping, relative to the mean diagonal of H.
         accelerate: follow the path to second order (geodesic acceleration, Transtrum and Sethna 2012): one more solve with
             the same matrix, and a third of the iterations.
@@ -134,7 +135,7 @@ class GaussNewton(Optimiser):
             J = problem.operator.apply(problem.jacobian()) * problem.scale
             return Primal(J) if len(J) > J.shape[1] else Dual(J)
         rows = _sample(problem, m, state)
-        weights = problem.weights if rows is None else problem.weights[rows] * (problem.size / m)
+        weights = problem.weights if rows is None else (problem.weights.sum() / m).expand(m)
         factor = weights.sqrt() * problem.scale
         if form == "matrix-free":
             return _matrix_free(problem, rows, factor)
@@ -156,14 +157,19 @@ def require_least_squares(problem: Loss) -> LeastSquares:
 
 
 def _sample(problem: LeastSquares, m: int, state: State) -> Tensor | None:
-    """m unknowns drawn without repetition, or None for all; advances the random state."""
+    """m unknowns drawn in proportion to their weights, one from each m-th part of these; or None for all.
+
+    On a graded mesh most nodes stand for little volume: drawn evenly they would crowd out the rest. Advances the random state.
+    """
     if m >= problem.size:
         return None
     generator = torch.Generator()
     generator.set_state(state["random"].cpu())
-    rows = torch.randperm(problem.size, generator=generator)[:m].to(problem.points.device)
+    places = (torch.arange(m) + torch.rand(m, generator=generator, dtype=torch.float64)) / m
     state["random"] = generator.get_state()
-    return rows
+    reached = problem.weights.to(torch.float64).cumsum(0)
+    rows = torch.searchsorted(reached, places.to(reached.device) * reached[-1])
+    return rows.clamp_(max=problem.size - 1)
 
 
 def _matrix_free(problem: LeastSquares, rows: Tensor | None, factor: Tensor) -> MatrixFree:
