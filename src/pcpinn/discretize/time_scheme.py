@@ -101,7 +101,7 @@ class TimeScheme:
             return result
         local = interpolatory_weights(self.inner[1:])
         result[1:] = (lengths[:, None] * local).ravel()
-        result[0] = lengths[0] * local[-1]  # the start counts as much as the end of the first slab
+        result[0] = result[1:].mean()  # initial values count as any layer, however short the first slab
         return result * ((self.times[-1] - self.times[0]) / result.sum())
 
     def interpolation(self, t: np.ndarray) -> sp.csr_matrix:

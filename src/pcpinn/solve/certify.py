@@ -126,12 +126,16 @@ def _finer_elements(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[F
     if settings.discretisation == "fem" and not isinstance(problem.domain, Mesh) and not settings.curved:
         with contextlib.suppress(PcpinnError):  # without a mesher the straight mesh must do
             mesh = make_mesh(problem, replace(settings, curved=True)).simplices
+    graded = ""
+    if settings.layers and not isinstance(problem.domain, Mesh):  # degrees alone do not resolve singularities
+        mesh = make_mesh(problem, replace(settings, layers=settings.layers + 2)).simplices
+        graded = ", graded further"
     if settings.discretisation == "fdm":
         finer = replace(settings, degree=2)
         how = "finite elements of degree 2 on the same grid"
     elif highest < _HIGHEST_DEGREE[d]:
         finer = replace(settings, degree=settings.degree + 1)
-        how = f"degree {settings.degree + 1} on the same mesh"
+        how = f"degree {settings.degree + 1} on the same mesh{graded}"
     else:
         finer = settings
         mesh = refined(mesh)
