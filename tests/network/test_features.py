@@ -104,3 +104,11 @@ def test_listed_frequencies_are_in_radians_per_unit():
 def test_listed_frequencies_of_another_dimension_are_refused():
     with pytest.raises(PcpinnError, match="frequencies are given for 1 axes, but there are 2"):
         Features("list", listed=((1.0,),)).frequencies(2, torch.Generator())
+
+
+def test_a_sudden_start_gives_the_root_of_time():
+    features = Features("none", start=0.25)
+    network = MLP(Architecture(4, 1, features=features), (0.0, 2.0), (1.0, 6.0), 1, torch.Generator())
+    x = torch.tensor([[0.5, 2.0], [0.5, 5.0]], dtype=torch.float64)
+    torch.testing.assert_close(network.encode(x)[:, 2], torch.tensor([0.5, 1.0], dtype=torch.float64))
+    assert torch.isfinite(network.encode(x - 9.0)).all()  # outside of the domain too

@@ -16,6 +16,7 @@ FEATURES = {
     "log": Features("log", 3, -1, 1),
     "gaussian": Features("gaussian", 5, std=2.0),
     "list": Features("list", listed=((3.0, 5.0), (2.0,))),
+    "start": Features("log", 2, -1, 1, start=0.01),
     "kinks": Features("log", 2, -1, 1, kinks=((0.5,), (0.2, 0.3))),
 }
 LOWER, UPPER = [-1.0, 0.0], [3.0, 0.5]

@@ -64,13 +64,13 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": _OURS | {"mesh_size": 2.0, "curvature": 1.0, "time_cells": 6, "time_halvings": 4, "iterations": 40},
+        "quick": _OURS | {"mesh_size": 2.0, "curvature": 1.0, "time_cells": 6, "time_halvings": 6, "iterations": 40},
         "default": _OURS
         | {
             "mesh_size": 1.2,
             "curvature": 2.0,
-            "time_cells": 15,
-            "time_halvings": 5,
+            "time_cells": 10,
+            "time_halvings": 7,
             "width": 64,
             "memory_gib": 8.0,
             "iterations": 250,

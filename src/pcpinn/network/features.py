@@ -25,6 +25,8 @@ class Features:
         std: standard deviation of "gaussian" frequencies.
         kinks: for each axis the coordinates c where the slope of the solution jumps, such as the interfaces of two
             materials; each adds the input |x_i - c|. Empty for none.
+        start: if positive, sqrt(t + start) is an input too, with t the last coordinate from 0 to 1: what follows a sudden start
+            by diffusion grows as sqrt(t).
         listed: for each axis the frequencies of "list", in radians per unit of the coordinate: those of the problem's data.
     """
 
@@ -35,6 +37,7 @@ class Features:
     std: float = torch.pi
     kinks: tuple[tuple[float, ...], ...] = ()
     listed: tuple[tuple[float, ...], ...] = ()
+    start: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinks", check_lists("kinks", self.kinks))
@@ -47,7 +50,7 @@ class Features:
                 f"kinks are given for {len(self.kinks)} axes, but there are {inputs}",
                 "give one list per coordinate (time included), separated by semicolons; a list may be empty",
             )
-        return inputs + sum(map(len, self.kinks)) + 2 * self.size(inputs)
+        return inputs + sum(map(len, self.kinks)) + (self.start > 0) + 2 * self.size(inputs)
 
     def size(self, inputs: int) -> int:
         """Number k of frequencies for so many inputs."""

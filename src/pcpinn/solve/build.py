@@ -149,6 +149,7 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings) -> MLP:
         settings.feature_std,
         settings.kinks or (),
         settings.frequencies or (),
+        _start(mesh, settings),
     )
     architecture = Architecture(settings.width, settings.depth, settings.activation, settings.initialisation, features)
     lower, upper = mesh.bounds
@@ -164,6 +165,13 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings) -> MLP:
         architecture, lower.tolist(), upper.tolist(), problem.components, generator, getattr(torch, settings.precision)
     )
     return network.to(make_device(settings.device))
+
+
+def _start(mesh: AnyMesh, settings: Settings) -> float:
+    """A quarter of the first slab of time, relative to all of it, where slabs are halved towards a sudden start."""
+    if not isinstance(mesh, SlabMesh) or not settings.time_halvings:
+        return 0.0
+    return float((mesh.times[1] - mesh.times[0]) / (mesh.times[-1] - mesh.times[0]) / 4)
 
 
 def make_optimiser(settings: Settings, loss: Loss) -> tuple[Optimiser, str]:

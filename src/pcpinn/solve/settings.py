@@ -29,7 +29,8 @@ class Settings:
         time_cells: number of cells (slabs) along time.
         time_scheme: of problems over time: simplex (time is a coordinate like the others), or slabs with polynomials in time:
             radau (first order in time, damping), gauss (first order in time, conserving), galerkin (conditions at both ends).
-        time_order: layers per slab; time_halvings: how often the first slab is cut in half, for a sudden start.
+        time_order: layers per slab; time_halvings: how often the first slab is cut in half, for a sudden start (the network then
+            gets sqrt(t) as an input too).
         degree: polynomial degree of the elements (a field may have its own).
         curved: use curved triangles along curved boundaries.
         curvature: cells per radius of curvature; grading: how fast cells grow (0 slow, 1 fast).
