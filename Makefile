@@ -37,7 +37,7 @@ bundle: $(STAMP)
 	rm -rf build/bundle && mkdir -p build
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-compile --target build/bundle \
 		scikit-fem meshio "typer<0.16" "click<8.2" rich markdown-it-py mdurl pygments shellingham typing-extensions
-	cp -r src/pcpinn build/bundle/
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-compile --target build/bundle .
 	find build/bundle -name __pycache__ -prune -exec rm -rf {} +
 	@echo "copy build/bundle to the node; there: PYTHONPATH=bundle python3 -m pcpinn solve FILE.pcpinn"
 

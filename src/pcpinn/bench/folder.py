@@ -144,9 +144,10 @@ class BenchFolder:
         """results.csv as a whole."""
         write_rows(self.results_file, rows)
 
-    def reference_file(self, cell: Cell, parameters: dict[str, Any]) -> Path:
-        """Where the reference of a cell's problem is kept."""
-        about = repr((cell.problem, cell.digest, sorted(parameters.items()), package_version("pcpinn")))
+    def reference_file(self, cell: Cell, parameters: dict[str, Any], version: str | None = None) -> Path:
+        """Where the reference of a cell's problem is kept, made by a version of this package ("" if that is not known)."""
+        made_by = package_version("pcpinn") if version is None else version or None
+        about = repr((cell.problem, cell.digest, sorted(parameters.items()), made_by))
         name = re.sub(r"[^A-Za-z0-9.-]+", "-", cell.problem).strip("-.")[:60]
         return self.path / "references" / f"{name}-{hashlib.sha256(about.encode()).hexdigest()[:8]}.safetensors"
 

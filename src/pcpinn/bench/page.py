@@ -161,6 +161,8 @@ def _maps(report: _Report, name: str, summaries: Sequence[Summary]) -> str:
             shown.append((method, f"{method} {row.preset}", load(report.folder(row))))
         except PcpinnError as error:
             trouble = f'<p class="soft">No picture of a run: {text(error.problem)}.</p>'
+    if shown and reference is None:
+        trouble = '<p class="soft">No picture: the reference is not in the benchmark\'s folder.</p>'
     if not shown or reference is None:
         return trouble
     caption = (
@@ -176,7 +178,7 @@ def _reference(report: _Report, row: Row) -> Reference | None:
     parameters = record.get("problem_parameters") or {}
     if not isinstance(parameters, dict):
         raise PcpinnError(f"{report.folder(row)}/run.json is damaged", "run it again")
-    path = report.bench.reference_file(report.cells[row.key], parameters)
+    path = report.bench.reference_file(report.cells[row.key], parameters, row.version)
     return read_reference(path) if path.exists() else None
 
 
