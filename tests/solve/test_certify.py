@@ -186,3 +186,10 @@ def test_an_exact_answer_has_no_error():
     certificate = solution.certify()
     assert certificate.estimate == 0
     assert certificate.bound == 0
+
+
+def test_singularities_are_resolved_by_a_finer_grading():
+    """Four materials meet at a point: one degree more on the same mesh would hide half of the error."""
+    solution = solved("poisson2d-ms", iterations=15)
+    assert "graded further" in solution.result["certificate"]["how"]
+    assert 0.6 < solution.errors["estimate"] / solution.errors["l2re"] < 1.5

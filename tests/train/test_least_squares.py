@@ -8,6 +8,7 @@ import torch
 from cases import poisson, task, two_fields
 
 from pcpinn.precondition import ILU, LU, Identity, Jacobi
+from pcpinn.train import GaussNewton
 
 SYSTEMS = {"one": lambda: poisson(2, 3, 2), "two": two_fields, "line": lambda: poisson(1, 6, 3)}
 
@@ -90,3 +91,59 @@ def test_a_right_hand_side_of_zero_has_no_scale():
     system = dataclasses.replace(poisson(1, 6), b=np.zeros(7))
     assert task(system).scale == 1.0
     assert torch.isfinite(task(system).loss())
+
+
+@pytest.mark.parametrize("kind", SYSTEMS)
+def test_known_residual_and_its_gradient(kind):
+    problem = task(SYSTEMS[kind](), ILU(1e-2, 5.0))
+    (expected,) = torch.autograd.grad(problem.loss(), problem.theta)
+    torch.testing.assert_close(problem.gradient(problem.known_residual()), expected)
+
+
+def test_the_residual_is_computed_once_per_set_of_weights(monkeypatch):
+    problem = task(poisson(2, 3, 2))
+    calls = []
+    original = problem.residual
+    monkeypatch.setattr(problem, "residual", lambda: calls.append(1) or original())
+    first = problem.known_residual()
+    assert problem.known_residual() is first
+    with torch.no_grad():
+        problem.theta[0] += 1.0
+    assert not torch.equal(problem.known_residual(), first)
+    assert len(calls) == 2
+
+
+def test_gauss_newton_applies_p_twice_per_iteration(monkeypatch):
+    """Once for the trial, which is the next step's residual, and once transposed for the gradient."""
+    problem = task(poisson(2, 4, 2), LU(), dense=False)
+    optimiser = GaussNewton()
+    state = optimiser.start(problem, 0)
+    optimiser.step(problem, state)
+    count = []
+    original = problem.operator._multiply
+    monkeypatch.setattr(
+        problem.operator, "_multiply", lambda v, transpose: count.append(transpose) or original(v, transpose)
+    )
+    before = float(problem.loss().detach())
+    count.clear()
+    assert optimiser.step(problem, state) < before
+    assert sorted(count) == [False, True]
+
+
+def test_without_the_operator_the_bend_is_that_of_the_network_alone():
+    problem = task(poisson(2, 4, 2), LU(), dense=False)  # P^-1 A is the identity here
+    v = torch.ones_like(problem.theta)
+    torch.testing.assert_close(problem.curving(v, through_operator=False), problem.curving(v), rtol=1e-6, atol=1e-10)
+
+
+@pytest.mark.parametrize(("factor", "rescaled"), [(1.0, False), (3000.0, True), (1e-4, True)])
+def test_outputs_are_in_units_of_a_large_or_small_solution(factor, rescaled):
+    system = poisson(2, 4, 2)
+    ours = system.norm(system.solution) / np.sqrt(system.weights.sum())
+    system = dataclasses.replace(system, b=system.b * factor / ours)
+    problem = task(system, LU())
+    scale = float(problem.network.output_scale)
+    assert scale == (pytest.approx(factor, rel=1e-6) if rescaled else 1.0)
+    step = 1e-6 * torch.ones_like(problem.theta)
+    moved = problem.unknowns(problem.theta.detach() + step) - problem.unknowns(problem.theta.detach())
+    torch.testing.assert_close(problem.jacobian() @ step, moved, rtol=1e-3, atol=1e-9 * scale)

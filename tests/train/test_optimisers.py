@@ -211,3 +211,18 @@ def test_refusals():
         GaussNewton("newton")
     with pytest.raises(PcpinnError, match="loss on nodal values"):
         GaussNewton().start(object(), 0)
+
+
+def test_nodes_are_drawn_by_their_weights():
+    """A node that stands for most of the domain is in every sample; one that stands for nothing is in none."""
+    from pcpinn.train.gauss_newton import _sample
+
+    problem = task()
+    problem.weights = torch.full((problem.size,), 1.0, dtype=torch.float64)
+    problem.weights[7] = 3.0 * problem.size
+    problem.weights[3] = 0.0
+    state = GaussNewton().start(problem, 0)
+    rows = torch.cat([_sample(problem, 40, state) for _ in range(50)])
+    assert abs(float((rows == 7).double().mean()) - 0.75) < 0.03
+    assert not (rows == 3).any()
+    assert len(torch.unique(rows)) > problem.size / 3
