@@ -61,7 +61,7 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": _OURS | {"cells": (5, 5), "time_cells": 50, "time_order": 6, "iterations": 30},
+        "quick": _OURS | {"cells": (6, 6), "time_cells": 40, "time_order": 6, "iterations": 25},
         "default": _OURS | {"cells": (6, 6), "time_cells": 80, "time_order": 8, "iterations": 100, "tolerance": 1e-4},
         "paper": PAPER_GAUSSIAN | {"cells": (10, 10), "time_cells": 1000, "drop_tolerance": 1e-1},
     },
