@@ -24,6 +24,11 @@ class Kronecker:
         """Numbers of layers and nodes."""
         return len(self.fixed_layers), len(self.fixed_nodes)
 
+    @property
+    def fixed(self) -> np.ndarray:
+        """(layers, nodes) which unknowns are prescribed."""
+        return self.fixed_layers[:, None] | self.fixed_nodes[None, :]
+
     def apply(self, u: np.ndarray) -> np.ndarray:
         """A u for u (layers * nodes,), without the matrix."""
         table = u.reshape(self.shape)
@@ -37,8 +42,7 @@ class Kronecker:
         """A without the rows and columns of prescribed layers and nodes, which get a 1 on the diagonal instead."""
         free = [sp.diags((~fixed).astype(float)) for fixed in (self.fixed_layers, self.fixed_nodes)]
         masked = [(sp.csr_matrix(free[0] @ B @ free[0]), sp.csr_matrix(free[1] @ K @ free[1])) for B, K in self.terms]
-        fixed = (self.fixed_layers[:, None] | self.fixed_nodes[None, :]).ravel()
-        return sp.csr_matrix(kronecker_sum(masked) + sp.diags(fixed.astype(float), format="csr"))
+        return sp.csr_matrix(kronecker_sum(masked) + sp.diags(self.fixed.ravel().astype(float), format="csr"))
 
 
 def kronecker_sum(terms: Sequence[Term]) -> sp.csr_matrix:

@@ -166,13 +166,36 @@ class TimeSlabs:
 
     def matrix(self, u: Tensor) -> sp.csr_matrix:
         """dR/du (N, N) at u, constraints not yet applied."""
-        return self.kronecker(u).matrix()
+        parts = None if bool(u.any()) else self.kronecker()
+        if parts is not None:
+            return parts.matrix()
+        table = u.numpy().reshape(self.scheme.layer_count, self.layer_size)
+        blocks: list[sp.coo_matrix] = []
+        for q, t in enumerate(self.scheme.moments):
+            rows = [trial[[q]] for trial in self.scheme.trial]
+            jet = [torch.from_numpy((row @ table)[0]) for row in rows]
+            found = self._spatial_matrices(float(t), jet)
+            blocks += [sp.kron(self._tests[a][:, [q]] @ rows[k], K, format="coo") for (a, k), K in found.items()]
+        blocks += [sp.kron(B, K, format="coo") for B, K in self._end_matrices(table)]
+        entries = (np.concatenate([b.data for b in blocks]), np.concatenate([b.coords for b in blocks], axis=1))
+        return sp.csr_matrix(entries, shape=(self.size, self.size))
+
+    def kronecker(self) -> Kronecker | None:
+        """The matrix of a linear problem as a sum of Kronecker products; None if coefficients depend on time."""
+        if not self._steady:
+            return None
+        found = self._spatial_matrices(float(self.scheme.moments[0]))
+        terms = [(sp.csr_matrix(self._tests[a] @ self.scheme.trial[k]), K) for (a, k), K in found.items()]
+        terms += self._end_matrices(np.zeros((self.scheme.layer_count, self.layer_size)))
+        fixed = np.zeros(self.size, dtype=bool)
+        fixed[self.constraints.constrained] = True
+        table = fixed.reshape(self.scheme.layer_count, self.layer_size)
+        return Kronecker(tuple(terms), np.all(table, axis=1), np.all(table, axis=0))
 
     def eliminated(self, f: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray] | None:
-        """A and b of a linear problem with constraints, if these prescribe whole layers and nodes; f is -residual(0)."""
-        parts, constraints = self.kronecker(torch.zeros(self.size, dtype=torch.float64)), self.constraints
-        fixed = parts.fixed_layers[:, None] | parts.fixed_nodes[None, :]
-        if (constraints.master >= 0).any() or fixed.sum() != len(constraints.constrained):
+        """A and b with constraints from `kronecker` and f = -residual(0), if these prescribe whole layers and nodes; else None."""
+        parts, constraints = self.kronecker(), self.constraints
+        if parts is None or (constraints.master >= 0).any() or parts.fixed.sum() != len(constraints.constrained):
             return None
         g = np.zeros(self.size)
         g[constraints.constrained] = constraints.value
@@ -180,28 +203,18 @@ class TimeSlabs:
         b[constraints.constrained] = constraints.value
         return parts.matrix_of_free(), b
 
-    def kronecker(self, u: Tensor) -> Kronecker:
-        """The terms of the matrix at u."""
-        scheme = self.scheme
-        tests = [scheme.test] + ([] if scheme.test_rate is None else [scheme.test_rate])
-        terms: list[tuple[sp.csr_matrix, sp.csr_matrix]] = []
-        if not bool(u.any()) and self._steady:
-            for (a, k), K in self._spatial_matrices(float(scheme.moments[0])).items():
-                terms.append((sp.csr_matrix(tests[a] @ scheme.trial[k]), K))
-        else:
-            for q, t in enumerate(scheme.moments):
-                jet = [torch.from_numpy(row @ u.numpy().reshape(scheme.layer_count, -1)) for row in _rows(scheme, q)]
-                for (a, k), K in self._spatial_matrices(float(t), jet).items():
-                    terms.append((sp.csr_matrix(tests[a][:, [q]] @ scheme.trial[k][[q]]), K))
-        if scheme.test_rate is not None:
-            for layer, _, K in self._end_terms(u.numpy().reshape(scheme.layer_count, -1)):
-                if K is not None:
-                    corner = sp.csr_matrix(([1.0], ([layer % scheme.layer_count],) * 2), shape=tests[0].shape[:1] * 2)
-                    terms.append((corner, K))
-        fixed = np.zeros(self.size, dtype=bool)
-        fixed[self.constraints.constrained] = True
-        table = fixed.reshape(scheme.layer_count, self.layer_size)
-        return Kronecker(tuple(terms), np.all(table, axis=1), np.all(table, axis=0))
+    @property
+    def _tests(self) -> list[sp.csr_matrix]:
+        return [self.scheme.test] + ([] if self.scheme.test_rate is None else [self.scheme.test_rate])
+
+    def _end_matrices(self, table: np.ndarray) -> list[tuple[sp.csr_matrix, sp.csr_matrix]]:
+        """Kronecker terms of conditions at the ends of time (galerkin)."""
+        count = self.scheme.layer_count
+        terms = []
+        for layer, _, K in self._end_terms(table) if self.scheme.test_rate is not None else ():
+            if K is not None:
+                terms.append((sp.csr_matrix(([1.0], ([layer % count], [layer % count])), shape=(count, count)), K))
+        return terms
 
     def _add_cells(self, tested: Tensor, batch: Batch, jets: list[Tensor], q: slice) -> None:
         """Weak form of the cells in a batch at the moments q, added to tested[q]."""
@@ -333,7 +346,3 @@ class TimeSlabs:
                     "leave it out, or use time_scheme=galerkin for conditions at both ends",
                 )
         self.jets.check_first_order(self.sample_points())
-
-
-def _rows(scheme: TimeScheme, q: int) -> list[np.ndarray]:
-    return [t[[q]].toarray()[0] for t in scheme.trial]

@@ -127,7 +127,9 @@ def _of_slabs(name: str, settings: Settings, discretisation: Discretisation | No
             f"preconditioner={name} needs slabs of time", "set time_scheme=radau, gauss or galerkin, or leave it out"
         )
     if name == "separable":
-        parts = discretisation.kronecker(torch.zeros(discretisation.size, dtype=torch.float64))
+        parts = discretisation.kronecker()
+        if parts is None:
+            raise PcpinnError("separable needs coefficients that do not depend on time", "use preconditioner=ilu")
         return Separable(parts.terms, parts.fixed_layers, parts.fixed_nodes)
     drop = 1e-6 if settings.drop_tolerance == "auto" else float(settings.drop_tolerance)
     return TimeOrder(
