@@ -232,3 +232,8 @@ def test_rectangle_over_time_has_named_sides():
     assert slab.cell_count == 24
     assert len(slab.simplices.cells) == 72
     assert slab.simplices.has_time
+
+
+def test_the_end_of_time_needs_no_condition(recwarn):
+    TimeSlabs(wave(), mesh(2), "gauss", 2)
+    assert not [w for w in recwarn if "final" in str(w.message)]

@@ -44,7 +44,8 @@ class TimeSlabs:
             raise PcpinnError(f"time_scheme={scheme!r} is not a choice", f"use {', '.join(SCHEMES)}")
         if not 1 <= order <= 12:
             raise PcpinnError(f"time_order={order} is not between 1 and 12", "use more slabs instead of a higher order")
-        problem.check_boundaries(mesh.boundary_names)
+        stepped = scheme != "galerkin" and "final" not in problem.conditions  # then nothing is asked of the end
+        problem.check_boundaries([name for name in mesh.boundary_names if not (stepped and name == "final")])
         self.problem, self.mesh = problem, mesh
         self.scheme = TimeScheme(scheme, mesh.times, order)
         self.space = Space(mesh.space, problem.unknowns, degree, quadrature)
@@ -193,7 +194,7 @@ class TimeSlabs:
         return Kronecker(tuple(terms), np.all(table, axis=1), np.all(table, axis=0))
 
     def eliminated(self, f: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray] | None:
-        """A and b with constraints from `kronecker` and f = -residual(0), if these prescribe whole layers and nodes; else None."""
+        """A and b with constraints from `kronecker` and f = -residual(0), if these prescribe whole layers and nodes."""
         parts, constraints = self.kronecker(), self.constraints
         if parts is None or (constraints.master >= 0).any() or parts.fixed.sum() != len(constraints.constrained):
             return None
