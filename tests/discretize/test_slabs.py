@@ -132,6 +132,23 @@ def test_coefficients_that_change_with_time_are_noticed():
     assert not TimeSlabs(heat(0.5), mesh(2), "radau", 2)._steady
 
 
+def test_a_change_with_time_in_a_corner_is_noticed_too():
+    """A sample of points may miss it; the matrix must not."""
+
+    def a(x):
+        return 1 + torch.where((x[0] > 0.98) & (x[1] > 0.5), 5.0, 0.0)
+
+    problem = Problem(
+        Interval(0.0, 1.0).over(0.0, 1.0),
+        flux=lambda x, v: torch.stack([a(x) * v.grad[0], 0 * v.value]),
+        source=lambda x, v: v.grad[1],
+        boundary={"left": Dirichlet(0.0), "right": Neumann(1.0), "initial": Dirichlet(0.0)},
+    )
+    d = TimeSlabs(problem, mesh(4, cells=400), "radau", 2)
+    d.__dict__["_steady"] = True  # what a sample that missed it would say
+    assert d.kronecker is None
+
+
 def test_matrix_is_the_derivative_of_the_residual():
     for problem, scheme in ((heat(0.5), "radau"), (wave(), "gauss"), (elliptic(), "galerkin")):
         d = TimeSlabs(problem, mesh(2, cells=3), scheme, 2, 2)

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..baselines import find_method
 from ..catalog import find_entry
+from ..catalog.reference_file import read_reference, write_reference
 from ..catalog.task import Task
 from ..environment import reset_peak_memory
 from ..errors import PcpinnError
@@ -17,7 +18,7 @@ from ..files import read_json, write_atomically, write_json
 from ..progress import Progress
 from ..solve.run_folder import read_run
 from .cell import Cell, task_of
-from .folder import BenchFolder, read_reference, write_reference
+from .folder import BenchFolder
 from .plan import Planned
 from .preconditioned import measure
 from .results import Row, failed, row_of
@@ -142,10 +143,10 @@ def task_with_reference(bench: BenchFolder, cell: Cell, device: str | None = Non
     if cell.file is None:
         if path.exists():
             try:
-                return replace(task, reference=read_reference(path))
+                return replace(task, reference=read_reference(path)[0])
             except PcpinnError:
                 path.unlink()  # damaged: made again below
         reference = find_entry(cell.problem).reference(**parameters)
     if reference is not None and not path.exists():
-        write_reference(path, reference)
+        write_reference(path, reference, {})
     return replace(task, reference=reference)

@@ -16,15 +16,13 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ..environment import package_version
 from ..errors import PcpinnError
-from ..files import read_json, read_tensors, write_json, write_tensors
-from ..solve.reference import Reference
+from ..files import read_json, write_json
 from .cell import Cell
 from .plan import Plan, Planned
 from .results import Row, read_rows, write_rows
@@ -149,25 +147,4 @@ class BenchFolder:
         made_by = package_version("pcpinn") if version is None else version or None
         about = repr((cell.problem, cell.digest, sorted(parameters.items()), made_by))
         name = re.sub(r"[^A-Za-z0-9.-]+", "-", cell.problem).strip("-.")[:60]
-        return self.path / "references" / f"{name}-{hashlib.sha256(about.encode()).hexdigest()[:8]}.safetensors"
-
-
-def write_reference(path: Path, reference: Reference) -> None:
-    """Keep a reference."""
-    facts = asdict(reference)
-    tensors = {k: facts.pop(k) for k in ("points", "values")}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_tensors(path, tensors, {**facts, "components": list(reference.components)})
-
-
-def read_reference(path: Path) -> Reference:
-    """Inverse of `write_reference`.
-
-    Raises:
-        PcpinnError: for a file that is not one.
-    """
-    tensors, facts = read_tensors(path)
-    try:
-        return Reference(**{**facts, **tensors, "components": tuple(facts["components"])})
-    except (KeyError, TypeError) as error:
-        raise PcpinnError(f"{path} is not a reference: {error}", "remove it; it is made again") from error
+        return self.path / "references" / f"{name}-{hashlib.sha256(about.encode()).hexdigest()[:8]}.npz"

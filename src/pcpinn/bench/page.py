@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..catalog import CATALOG
+from ..catalog.reference_file import read_reference
 from ..errors import PcpinnError
 from ..files import read_json, write_atomically
 from ..solve.reference import Reference
@@ -16,7 +17,7 @@ from ..solve.solution import Solution
 from ..train.history import History
 from .cell import Cell
 from .figures import convergence, overview, sweep_figure
-from .folder import BenchFolder, read_reference
+from .folder import BenchFolder
 from .graphics import style, write_figure
 from .maps import error_maps
 from .markup import anchor, code, facts, figure, folded, page, table, text
@@ -179,7 +180,7 @@ def _reference(report: _Report, row: Row) -> Reference | None:
     if not isinstance(parameters, dict):
         raise PcpinnError(f"{report.folder(row)}/run.json is damaged", "run it again")
     path = report.bench.reference_file(report.cells[row.key], parameters, row.version)
-    return read_reference(path) if path.exists() else None
+    return read_reference(path)[0] if path.exists() else None
 
 
 def _convergence(report: _Report, name: str, summaries: Sequence[Summary]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich import box
@@ -15,6 +15,7 @@ from ..catalog.makers import MAKERS, agreement, find_maker
 from ..catalog.makers.maker import Maker
 from ..catalog.reference_file import read_shipped, write_reference
 from ..errors import PcpinnError
+from ..solve.reference import Reference
 from .display import TerminalProgress, number, standard_output_kept_clean
 
 reference_app = typer.Typer(
@@ -39,14 +40,8 @@ def make(
     if path.is_dir() or not path.resolve().parent.is_dir():  # better known before the computation than after it
         raise PcpinnError(f"{path} cannot be written", "name a file in a folder that exists")
     level = len(maker.levels) - 1 if level is None else level
-    _say_how_long(maker, level)
-    with standard_output_kept_clean():
-        progress = TerminalProgress(Console(stderr=True))
-        try:
-            reference, made = maker.make(level, progress)
-        finally:
-            progress.close()
-        write_reference(path, reference, made)
+    reference, made = _compute(maker, level)
+    write_reference(path, reference, made)
     Console().print(
         f"{path}: {len(reference.points)} points, error {reference.error:.1e}",
         soft_wrap=True,
@@ -66,13 +61,7 @@ def check(
         return
     shipped, made = read_shipped(name)
     level = maker.check_level if level is None else level
-    _say_how_long(maker, level)
-    with standard_output_kept_clean():
-        progress = TerminalProgress(Console(stderr=True))
-        try:
-            again, _ = maker.make(level, progress)
-        finally:
-            progress.close()
+    again, _ = _compute(maker, level)
     found = agreement(again, shipped)
     table = Table(box=box.SIMPLE_HEAD, title=f"reference of {name}")
     table.add_column("what")
@@ -104,7 +93,14 @@ def _maker(name: str) -> Maker | None:
     return None
 
 
-def _say_how_long(maker: Maker, level: int) -> None:
+def _compute(maker: Maker, level: int) -> tuple[Reference, dict[str, Any]]:
+    """Say how long it takes, then make it, with progress."""
     seconds = maker.seconds(level)
     about = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
     Console(stderr=True).print(f"level {level} of {maker.name}: about {about} on one core", highlight=False)
+    with standard_output_kept_clean():
+        progress = TerminalProgress(Console(stderr=True))
+        try:
+            return maker.make(level, progress)
+        finally:
+            progress.close()

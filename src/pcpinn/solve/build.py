@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from ..discretize.finite_differences import FiniteDifferences
@@ -46,16 +48,22 @@ def make_mesh(problem: Problem, settings: Settings) -> AnyMesh:
         raise PcpinnError(f"{problem.domain!r} cannot be meshed", "give a shape or a Mesh")
     return generate_mesh(
         problem.domain,
-        mesh_size=settings.mesh_size,
-        cells=settings.cells,
-        curved=settings.curved,
-        grading=settings.grading,
-        curvature=settings.curvature,
-        periodic=problem.periodic_pairs,
         time_cells=settings.time_cells,
         kinks=settings.kinks or (),
-        layers=settings.layers,
+        **_mesh_options(problem, settings),
     )
+
+
+def _mesh_options(problem: Problem, settings: Settings) -> dict[str, Any]:
+    return {
+        "mesh_size": settings.mesh_size,
+        "cells": settings.cells,
+        "curved": settings.curved,
+        "grading": settings.grading,
+        "curvature": settings.curvature,
+        "periodic": problem.periodic_pairs,
+        "layers": settings.layers,
+    }
 
 
 def _slab_mesh(problem: Problem, settings: Settings) -> SlabMesh:
@@ -65,17 +73,7 @@ def _slab_mesh(problem: Problem, settings: Settings) -> SlabMesh:
             f"time_scheme={settings.time_scheme} is for a shape over time",
             "use shape.over(start, end), or leave it out",
         )
-    space = generate_mesh(
-        domain.shape,
-        mesh_size=settings.mesh_size,
-        cells=settings.cells,
-        curved=settings.curved,
-        grading=settings.grading,
-        curvature=settings.curvature,
-        periodic=problem.periodic_pairs,
-        kinks=(settings.kinks or ())[:-1],
-        layers=settings.layers,
-    )
+    space = generate_mesh(domain.shape, kinks=(settings.kinks or ())[:-1], **_mesh_options(problem, settings))
     slabs = settings.time_cells or 10
     return SlabMesh(space, slab_times(domain.start, domain.end, slabs, settings.time_halvings))
 
@@ -127,7 +125,7 @@ def _of_slabs(name: str, settings: Settings, discretisation: Discretisation | No
             f"preconditioner={name} needs slabs of time", "set time_scheme=radau, gauss or galerkin, or leave it out"
         )
     if name == "separable":
-        parts = discretisation.kronecker()
+        parts = discretisation.kronecker
         if parts is None:
             raise PcpinnError("separable needs coefficients that do not depend on time", "use preconditioner=ilu")
         return Separable(parts.terms, parts.fixed_layers, parts.fixed_nodes)
