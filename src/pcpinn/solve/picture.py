@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.tri import Triangulation
 
 from ..discretize.mesh import Mesh
-from ..discretize.slab_mesh import AnyMesh
+from ..discretize.slab_mesh import AnyMesh, SlabMesh
 from ..discretize.space import ScalarSpace
 from ..errors import PcpinnError
 
@@ -104,7 +104,8 @@ def _slices(solution: Solution) -> list[_Panel]:
     else:
         cuts = [(axis, (lower[axis] + upper[axis]) / 2) for axis in range(3)]
     names = ("x", "y", "t" if mesh.has_time else "z")
-    space = ScalarSpace(mesh.simplices, 1)
+    places = mesh.space if isinstance(mesh, SlabMesh) else mesh.simplices  # curved sides stay curved
+    space = ScalarSpace(places, 1)
 
     def one(k: int, axis: int, at: float) -> _Panel:
         i, j = (a for a in range(3) if a != axis)
@@ -113,8 +114,7 @@ def _slices(solution: Solution) -> list[_Panel]:
         )
         x = np.empty((u.size, 3))
         x[:, i], x[:, j], x[:, axis] = u.ravel(), v.ravel(), at
-        _, X = space.locate(x)
-        outside = np.minimum(X.min(axis=0), 1 - X.sum(axis=0)) < -1e-6
+        outside = _outside(space, x[:, : places.dimension])
         values = np.ma.masked_array(_values(solution, x)[:, k], outside).reshape(u.shape)
 
         def paint(figure: Figure, ax: Axes) -> None:
@@ -126,6 +126,14 @@ def _slices(solution: Solution) -> list[_Panel]:
         return _Panel(f"{solution.names[k]} at {names[axis]} = {at:.3g}", paint)
 
     return [one(k, axis, at) for k in range(min(4, len(solution.names))) for axis, at in cuts]
+
+
+def _outside(space: ScalarSpace, x: np.ndarray) -> np.ndarray:
+    """(n,) which points (n, d) lie in no cell; far from a curved cell its inverse map may not have converged."""
+    cells, X = space.locate(x)
+    back = space.mesh.skfem.mapping().F(X[:, :, None], cells.astype(np.int32))[:, :, 0].T
+    missed = np.linalg.norm(back - x, axis=1) > 1e-6 * np.ptp(x, axis=0).max()
+    return missed | (np.minimum(X.min(axis=0), 1 - X.sum(axis=0)) < -1e-6)
 
 
 def _errors(solution: Solution, reference: Reference) -> list[_Panel]:
@@ -141,6 +149,7 @@ def _errors(solution: Solution, reference: Reference) -> list[_Panel]:
                 ax.set_xlabel("x")
                 return
             scale: dict[str, Any] = {"norm": LogNorm(max(e.max() * 1e-4, 1e-16), max(e.max(), 1e-15))}
+            x, e = x[np.argsort(e)], np.sort(e)  # of points in one place (at several times) the worst is seen
             figure.colorbar(ax.scatter(x[:, 0], x[:, 1], c=e, s=4, cmap="magma", **scale), ax=ax)
             _frame(ax, solution.mesh)
 
@@ -155,7 +164,7 @@ def _frame(ax: Axes, mesh: AnyMesh) -> None:
     ax.set_ylabel("t" if mesh.has_time and mesh.dimension == 2 else "y")
     ax.set_xlim(lower[0], upper[0])
     ax.set_ylim(lower[1], upper[1])
-    if not mesh.has_time:
+    if not (mesh.has_time and mesh.dimension == 2):
         ax.set_aspect("equal")
 
 
