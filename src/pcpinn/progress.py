@@ -12,6 +12,9 @@ class Progress:
     def update(self, iteration: int, loss: float) -> None:
         """An iteration of the current stage is done."""
 
+    def count(self, name: str, done: int, total: int) -> None:
+        """So many of the equal pieces of a work that has no loss are done: frames, files."""
+
     def note(self, text: str) -> None:
         """Something worth a line."""
 

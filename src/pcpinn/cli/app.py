@@ -18,13 +18,14 @@ from ..catalog import CATALOG, PRESETS, find_entry
 from ..catalog.prepared import SUFFIX, read_prepared, write_prepared
 from ..catalog.task import Task, catalog_task, find_task, task_from_file, task_of_run
 from ..errors import PcpinnError, PcpinnWarning
+from ..solve.over_time import FPS, FRAMES
 from ..solve.reference import Reference
 from ..solve.report import write_report
 from ..solve.run_folder import load, read_run, require_free
 from ..solve.solution import Solution
 from .bench import bench, report
-from .display import TerminalProgress, published_table, result_table, standard_output_kept_clean
-from .options import AsJson, Changes, pairs
+from .display import published_table, result_table, standard_output_kept_clean, working_progress
+from .options import AsJson, Changes, movie_path, pairs
 from .reference import reference_app
 from .tables import read_points, write_values
 
@@ -147,25 +148,53 @@ def resume(
 
 @app.command()
 def plot(
-    folder: RunFolder, out: Annotated[Path | None, typer.Option(help="Picture to write: .png, .pdf or .svg.")] = None
+    folder: RunFolder,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write: .png, .pdf, .svg; .gif, .mp4 with --animate.")
+    ] = None,
+    animate: Annotated[bool, typer.Option("--animate", help="Film a solution over time.")] = False,
+    frames: Annotated[int | None, typer.Option(help=f"Number of frames; {FRAMES} by default.")] = None,
+    fps: Annotated[float | None, typer.Option(help=f"Frames per second; {FPS:g} by default.")] = None,
+    field: Annotated[
+        str | None, typer.Option(help="Film only this field or component (u, v1); by default all.")
+    ] = None,
+    kind: Annotated[str | None, typer.Option("--format", help="gif, or mp4 (needs ffmpeg).")] = None,
 ) -> None:
-    """Draw the solution of a run."""
-    solution = load(folder)
-    print(solution.plot(out or folder / "solution.png", _reference_of(folder, None)))
+    """Draw the solution of a run, or film it."""
+    options = {k: v for k, v in (("frames", frames), ("fps", fps), ("field", field)) if v is not None}
+    if not animate:
+        if options or kind is not None:
+            raise PcpinnError(f"--{next(iter(options), 'format')} is for moving pictures", "add --animate")
+        print(load(folder).plot(out or folder / "solution.png", _reference_of(folder, None)))
+        return
+    path = movie_path(folder, out, kind)
+    with working_progress() as progress:
+        load(folder).animate(path, **options, progress=progress)
+    print(path)
 
 
 @app.command()
 def export(
     folder: RunFolder,
-    to: Annotated[str, typer.Option(help="vtu (ParaView) or npz (NumPy).")],
+    to: Annotated[str, typer.Option(help="vtu (ParaView), pvd (ParaView, a series over time) or npz (NumPy).")],
     out: Annotated[Path | None, typer.Option(help="File to write.")] = None,
+    frames: Annotated[
+        int | None, typer.Option(help="For pvd: so many evenly spaced times; by default those of the mesh.")
+    ] = None,
 ) -> None:
     """Write the solution at the mesh's nodes for other programs."""
-    if to not in ("vtu", "npz"):
-        raise PcpinnError(f"cannot export to {to!r}", "use --to vtu or --to npz")
+    if to not in ("vtu", "pvd", "npz"):
+        raise PcpinnError(f"cannot export to {to!r}", "use --to vtu, --to pvd or --to npz")
+    if frames is not None and to != "pvd":
+        raise PcpinnError(f"--frames {frames} is for series over time", "use --to pvd")
     solution = load(folder)
     path = out or folder / f"solution.{to}"
-    print(solution.to_vtu(path) if to == "vtu" else solution.to_npz(path))
+    if to == "pvd":
+        with working_progress() as progress:
+            solution.to_pvd(path, frames=frames, progress=progress)
+        print(path)
+    else:
+        print(solution.to_vtu(path) if to == "vtu" else solution.to_npz(path))
 
 
 @app.command()
@@ -217,11 +246,8 @@ def _free_folder(wanted: Path) -> Path:
 def _carry_out(task: Task, folder: Path, method: str, resume: bool) -> Solution:
     """Run the task under a progress display, then draw and describe what came out."""
     solver = find_method(method)
-    progress = TerminalProgress(Console(stderr=True))
-    try:
+    with working_progress() as progress:
         solution = task.run(folder, progress, resume=resume, solver=solver)
-    finally:
-        progress.close()
     try:
         solution.plot(folder / "solution.png", task.reference)
     except PcpinnError as error:  # a node without matplotlib: the run itself is fine

@@ -51,6 +51,7 @@ class TerminalProgress(Progress):
             )
             self._bar.start()
         self._task: Any = None
+        self._counted = ""
         self._total: int | None = None
         self._printed = time.monotonic()
         self._first: tuple[int, float] | None = None
@@ -80,6 +81,17 @@ class TerminalProgress(Progress):
             more = f", about {left:.0f} s left" if left is not None else ""
             self.console.print(f"  {iteration}/{self._total}  residual {(2 * loss) ** 0.5:.2e}{more}")
 
+    def count(self, name: str, done: int, total: int) -> None:
+        """Move the bar of this work, or begin it."""
+        if self._bar is not None:
+            if name != self._counted:
+                self._counted = name
+                self.stage(name, total)
+            self._bar.update(self._task, completed=done)
+        elif time.monotonic() - self._printed >= _LINES_EVERY:
+            self._printed = time.monotonic()
+            self.console.print(f"  {name} {done}/{total}")
+
     def note(self, text: str) -> None:
         """A line above the bar."""
         self.console.print(text, markup=False, soft_wrap=True)
@@ -88,6 +100,16 @@ class TerminalProgress(Progress):
         """Take the bar away."""
         if self._bar is not None:
             self._bar.stop()
+
+
+@contextlib.contextmanager
+def working_progress() -> Iterator[TerminalProgress]:
+    """A progress display on standard error that is taken away in the end."""
+    progress = TerminalProgress(Console(stderr=True))
+    try:
+        yield progress
+    finally:
+        progress.close()
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,3 +29,14 @@ def pairs(changes: list[str] | None) -> dict[str, str]:
             )
         result[key.strip()] = value.strip()
     return result
+
+
+def movie_path(folder: Path, out: Path | None, kind: str | None) -> Path:
+    """Where `plot --animate` writes: --out, or solution.gif (or as --format says) in the run's folder."""
+    if kind not in (None, "gif", "mp4"):
+        raise PcpinnError(f"cannot animate as {kind!r}", "use --format gif or --format mp4")
+    if out is None:
+        return folder / f"solution.{kind or 'gif'}"
+    if kind is not None and out.suffix.lower() != f".{kind}":
+        raise PcpinnError(f"--format {kind} and --out {out} contradict each other", f"let the name end in .{kind}")
+    return out

@@ -70,6 +70,13 @@ class ScalarSpace:
             missing = missing[fit < -1e-10]
         return cells, reference
 
+    def outside(self, x: np.ndarray) -> np.ndarray:
+        """(n,) which points (n, d) lie in no cell; far from a curved cell its inverse map may not have converged."""
+        cells, X = self.locate(x)
+        back = self.mesh.skfem.mapping().F(X[:, :, None], cells.astype(np.int32))[:, :, 0].T
+        missed = np.linalg.norm(back - x, axis=1) > 1e-6 * np.ptp(self.nodes, axis=0).max()
+        return missed | (np.minimum(X.min(axis=0), 1 - X.sum(axis=0)) < -1e-6)
+
     def _locate(self, x: np.ndarray, candidates: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         mapping = self.mesh.skfem.mapping()
         d, k = self.mesh.dimension, min(candidates, len(self.mesh.cells))

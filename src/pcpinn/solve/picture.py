@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .reference import Reference
     from .solution import Solution
 
-_MAP = "viridis"
+COLOURS = "viridis"
 _SLICE_POINTS = 140
 
 
@@ -36,7 +36,9 @@ class _Panel:
 def draw(solution: Solution, path: Path, reference: Reference | None = None) -> Path:
     """Write the picture; nothing is shown on a screen."""
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise PcpinnError(f"cannot draw into {path.name!r}", "use a name that ends in .png, .pdf or .svg")
+        moving = path.suffix.lower() in (".gif", ".mp4")
+        remedy = "for moving pictures add --animate (solution.animate)" if moving else "end it in .png, .pdf or .svg"
+        raise PcpinnError(f"cannot draw into {path.name!r}", remedy)
     panels = {1: _lines, 2: _maps, 3: _slices}[solution.mesh.dimension](solution)
     if reference is not None:
         panels += _errors(solution, reference)
@@ -86,9 +88,9 @@ def _maps(solution: Solution) -> list[_Panel]:
     def one(k: int) -> _Panel:
         def paint(figure: Figure, ax: Axes) -> None:
             shape = Triangulation(points[:, 0], points[:, 1], triangles)
-            colours = ax.tripcolor(shape, values[:, k], shading="gouraud", cmap=_MAP)
+            colours = ax.tripcolor(shape, values[:, k], shading="gouraud", cmap=COLOURS)
             figure.colorbar(colours, ax=ax)
-            _frame(ax, solution.mesh)
+            frame_axes(ax, solution.mesh)
 
         return _Panel(solution.names[k], paint)
 
@@ -114,11 +116,11 @@ def _slices(solution: Solution) -> list[_Panel]:
         )
         x = np.empty((u.size, 3))
         x[:, i], x[:, j], x[:, axis] = u.ravel(), v.ravel(), at
-        outside = _outside(space, x[:, : places.dimension])
+        outside = space.outside(x[:, : places.dimension])
         values = np.ma.masked_array(_values(solution, x)[:, k], outside).reshape(u.shape)
 
         def paint(figure: Figure, ax: Axes) -> None:
-            figure.colorbar(ax.pcolormesh(u, v, values, cmap=_MAP, shading="gouraud"), ax=ax)
+            figure.colorbar(ax.pcolormesh(u, v, values, cmap=COLOURS, shading="gouraud"), ax=ax)
             ax.set_xlabel(names[i])
             ax.set_ylabel(names[j])
             ax.set_aspect("equal")
@@ -126,14 +128,6 @@ def _slices(solution: Solution) -> list[_Panel]:
         return _Panel(f"{solution.names[k]} at {names[axis]} = {at:.3g}", paint)
 
     return [one(k, axis, at) for k in range(min(4, len(solution.names))) for axis, at in cuts]
-
-
-def _outside(space: ScalarSpace, x: np.ndarray) -> np.ndarray:
-    """(n,) which points (n, d) lie in no cell; far from a curved cell its inverse map may not have converged."""
-    cells, X = space.locate(x)
-    back = space.mesh.skfem.mapping().F(X[:, :, None], cells.astype(np.int32))[:, :, 0].T
-    missed = np.linalg.norm(back - x, axis=1) > 1e-6 * np.ptp(x, axis=0).max()
-    return missed | (np.minimum(X.min(axis=0), 1 - X.sum(axis=0)) < -1e-6)
 
 
 def _errors(solution: Solution, reference: Reference) -> list[_Panel]:
@@ -151,14 +145,15 @@ def _errors(solution: Solution, reference: Reference) -> list[_Panel]:
             scale: dict[str, Any] = {"norm": LogNorm(max(e.max() * 1e-4, 1e-16), max(e.max(), 1e-15))}
             x, e = x[np.argsort(e)], np.sort(e)  # of points in one place (at several times) the worst is seen
             figure.colorbar(ax.scatter(x[:, 0], x[:, 1], c=e, s=4, cmap="magma", **scale), ax=ax)
-            _frame(ax, solution.mesh)
+            frame_axes(ax, solution.mesh)
 
         return _Panel(f"|{solution.names[component]} - {reference.kind}|", paint)
 
     return [one(k, c) for k, c in enumerate(reference.components)]
 
 
-def _frame(ax: Axes, mesh: AnyMesh) -> None:
+def frame_axes(ax: Axes, mesh: AnyMesh) -> None:
+    """Labels and limits; equal scales along both axes unless one of them is time."""
     lower, upper = mesh.bounds
     ax.set_xlabel("x")
     ax.set_ylabel("t" if mesh.has_time and mesh.dimension == 2 else "y")

@@ -117,11 +117,25 @@ class Solution:
             raise PcpinnError(f"pictures need {error.name}", f"pip install {error.name}") from error
         return draw(self, Path(path), reference)
 
+    def animate(self, path: str | Path, **options: Any) -> Path:
+        """Film a solution over time into a .gif or .mp4; options as of `pcpinn.solve.animation.animate`."""
+        try:
+            from .animation import animate
+        except ModuleNotFoundError as error:
+            raise PcpinnError(f"pictures need {error.name}", f"pip install {error.name}") from error
+        return animate(self, path, **{"title": str(self.result.get("problem", "")), **options})
+
     def to_vtu(self, path: str | Path) -> Path:
         """Values at the mesh's nodes, for ParaView."""
         from .export import write_vtu
 
         return write_vtu(self, Path(path))
+
+    def to_pvd(self, path: str | Path, **options: Any) -> Path:
+        """A series over time for ParaView: NAME.pvd and NAME_vtu; options as of `pcpinn.solve.series.write_series`."""
+        from .series import write_series
+
+        return write_series(self, path, **options)
 
     def to_npz(self, path: str | Path) -> Path:
         """Mesh and nodal values as NumPy arrays."""
