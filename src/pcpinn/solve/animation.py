@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.transforms import nonsingular
+from matplotlib.lines import Line2D
 from matplotlib.tri import Triangulation
 
 from ..discretize.cross_section import cross_section
@@ -32,8 +33,8 @@ _LINE_POINTS = 500
 _GRID_POINTS = 140
 _TRIANGLES = 20_000  # about as many as there are pixels to tell apart
 _PANELS = 4
-_SHADES = 128  # of colour in a .gif: more are not seen, and cost space
-_DPI = {1: 100, 2: 100, 3: 80, 4: 80}  # by number of panels
+_SHADES = 96  # of colour in a .gif: more cost space, and are hardly seen
+_DPI = {1: 100, 2: 90, 3: 75, 4: 65}  # by number of panels: 60 frames of waves take 2.4 to 4.4 MB
 _OUTLIERS = 1e-3  # of the values at either end may be outliers
 
 
@@ -52,6 +53,16 @@ class _Stage:
     points: np.ndarray
     triangles: np.ndarray | None
     hidden: Callable[[float], np.ndarray] | None
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """A figure with one moving thing on each of its axes, and how to set them to a frame."""
+
+    figure: Figure
+    axes: list[Axes]
+    moving: Sequence[Artist]
+    show: Callable[[int], None]
 
 
 def animate(
@@ -88,11 +99,10 @@ def animate(
     stage = _stage_of(solution.mesh)
     values = _all_values(solution, stage, times, list(components), progress)
     names = list(components.values())
-    figure, show = _curves(stage, values, names) if stage.triangles is None else _maps(stage, values, names)
+    scene = (_curves if stage.triangles is None else _maps)(stage, values, names)
     ramp = np.linspace(1, 0, _SHADES)[:, None]
     colours = ramp + (1 - ramp) * _LINE if stage.triangles is None else mpl.colormaps[COLOURS](1 - ramp[:, 0])[:, :3]
-    pictures = _pictures(figure, show, _clock(times, title), progress)
-    write_movie(path, pictures, fps, colours)
+    write_movie(path, _pictures(scene, _clock(times, title), progress), fps, colours)
     return path
 
 
@@ -100,7 +110,6 @@ def _stage_of(mesh: AnyMesh) -> _Stage:
     """The mesh of space; where the domain changes with time a grid, of which the inside is shown."""
     space = cross_section(mesh)
     lower, upper = (corner[:-1] for corner in mesh.bounds)
-    hidden: Callable[[float], np.ndarray] | None = None
     if mesh.dimension == 2:
         x = np.linspace(lower[0], upper[0], _LINE_POINTS)[:, None]
         if space is not None:
@@ -114,7 +123,7 @@ def _stage_of(mesh: AnyMesh) -> _Stage:
     points, triangles = subdivided(space, pieces)
     keys = np.round((points - lower) / np.max(upper - lower), 9)
     _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    return _Stage(space, points[first], number.reshape(-1)[triangles], hidden)
+    return _Stage(space, points[first], number.reshape(-1)[triangles], None)
 
 
 def _grid(lower: np.ndarray, upper: np.ndarray) -> Mesh:
@@ -149,14 +158,16 @@ def limits(values: np.ndarray) -> tuple[float, float]:
     inner = np.quantile(finite[:: max(1, len(finite) // 1_000_000)], [_OUTLIERS, 1 - _OUTLIERS])
     if high - low > 2 * np.ptp(inner) > 0:
         low, high = float(inner[0]), float(inner[1])
-    low, high = nonsingular(low, high, expander=0.05)
-    return float(low), float(high)
+    size = max(abs(low), abs(high))
+    if high - low <= 1e-9 * size or size == 0:  # constant
+        low, high = low - 0.05 * (size or 1.0), high + 0.05 * (size or 1.0)
+    return low, high
 
 
-def _curves(stage: _Stage, values: np.ndarray, names: list[str]) -> tuple[Figure, Callable[[int], None]]:
+def _curves(stage: _Stage, values: np.ndarray, names: list[str]) -> _Scene:
     """The profile, over that of the start in grey."""
     figure, axes = _panels(names)
-    lines = []
+    lines: list[Line2D] = []
     for k, ax in enumerate(axes):
         low, high = limits(values[:, :, k])
         margin = 0.05 * (high - low)
@@ -171,10 +182,10 @@ def _curves(stage: _Stage, values: np.ndarray, names: list[str]) -> tuple[Figure
         for k, line in enumerate(lines):
             line.set_ydata(values[frame, :, k])
 
-    return figure, show
+    return _Scene(figure, axes, lines, show)
 
 
-def _maps(stage: _Stage, values: np.ndarray, names: list[str]) -> tuple[Figure, Callable[[int], None]]:
+def _maps(stage: _Stage, values: np.ndarray, names: list[str]) -> _Scene:
     figure, axes = _panels(names)
     shape = Triangulation(stage.points[:, 0], stage.points[:, 1], stage.triangles)
     maps: list[Any] = []
@@ -190,14 +201,13 @@ def _maps(stage: _Stage, values: np.ndarray, names: list[str]) -> tuple[Figure, 
         for k, colours in enumerate(maps):
             colours.set_array(values[frame, :, k])
 
-    return figure, show
+    return _Scene(figure, axes, maps, show)
 
 
 def _panels(names: list[str]) -> tuple[Figure, list[Axes]]:
     columns = len(names) if len(names) < 4 else 2
     rows = -(-len(names) // columns)
     figure = Figure(figsize=(4.6 * columns, 3.9 * rows), dpi=_DPI[len(names)], layout="compressed")
-    FigureCanvasAgg(figure)
     axes = list(np.ravel(figure.subplots(rows, columns, squeeze=False)))
     for ax, name in zip(axes, names, strict=True):
         ax.set_title(name, fontsize=10)
@@ -214,17 +224,23 @@ def _clock(times: np.ndarray, title: str) -> list[str]:
     return [f"{title}   t = {t}".strip() for t in shown]
 
 
-def _pictures(
-    figure: Figure, show: Callable[[int], None], headings: list[str], progress: Progress
-) -> Iterator[np.ndarray]:
-    """(height, width, 3) of each frame; laid out once, so that nothing but the values moves."""
-    heading = figure.suptitle(headings[0], fontsize=11, parse_math=False)
+def _pictures(scene: _Scene, headings: list[str], progress: Progress) -> Iterator[np.ndarray]:
+    """(height, width, 3) of each frame; laid out and drawn once, so that nothing but values and time is drawn again."""
+    figure, canvas = scene.figure, FigureCanvasAgg(scene.figure)
+    heading = figure.suptitle(max(headings, key=len), fontsize=11, parse_math=False)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    canvas: Any = figure.canvas
+    for artist in (heading, *scene.moving):
+        artist.set_animated(True)
+    canvas.draw()
+    background = canvas.copy_from_bbox(figure.bbox)
     for k, text in enumerate(headings):
         heading.set_text(text)
-        show(k)
-        canvas.draw()
-        yield np.array(canvas.buffer_rgba())[:, :, :3].copy()
+        scene.show(k)
+        canvas.restore_region(background)
+        figure.draw_artist(heading)
+        for ax, artist in zip(scene.axes, scene.moving, strict=True):
+            for part in (artist, *ax.spines.values()):
+                ax.draw_artist(part)
+        yield np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
         progress.count("drawing", k + 1, len(headings))

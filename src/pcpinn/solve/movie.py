@@ -50,7 +50,7 @@ def write_movie(path: Path, pictures: Iterable[np.ndarray], fps: float, colours:
 
     Args:
         path: as `check_movie` took it.
-        pictures: (height, width, 3) uint8 arrays, all of one even size.
+        pictures: (height, width, 3) uint8 arrays, all of one size.
         fps: pictures per second.
         colours: (k, 3) from 0 to 1, k <= 190: what a .gif holds beside greys.
     """
@@ -63,7 +63,14 @@ def _gif(pictures: Iterable[np.ndarray], fps: float, colours: np.ndarray) -> byt
     greys = np.repeat(np.linspace(0, 1, _GREYS)[:, None], 3, axis=1)
     palette = np.round(255 * np.concatenate([colours, greys])).astype(np.uint8)
     nearest = cKDTree(palette)
-    frames = [_indexed(p, palette, nearest) for p in pictures]
+    number = np.full(1 << 24, -1, dtype=np.int16)  # of the nearest in the palette, for the colours met so far
+    frames = []
+    for picture in pictures:  # pillow's own choice of colours turns white grey
+        packed = picture.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], dtype=np.uint32)
+        new = np.unique(packed[number[packed] < 0])
+        number[new] = nearest.query(np.stack([new >> 16, new >> 8 & 255, new & 255], axis=1))[1]
+        frames.append(Image.fromarray(number[packed].astype(np.uint8)))
+        frames[-1].putpalette(palette.tobytes())
     ends = np.round(np.arange(len(frames) + 1) * 100 / fps)  # the format counts hundredths of seconds
     durations = (10 * np.diff(ends)).astype(int).tolist()
     out = io.BytesIO()
@@ -71,19 +78,9 @@ def _gif(pictures: Iterable[np.ndarray], fps: float, colours: np.ndarray) -> byt
     return out.getvalue()
 
 
-def _indexed(picture: np.ndarray, palette: np.ndarray, nearest: cKDTree) -> Image.Image:
-    """Each pixel as the number of its nearest colour, exactly; pillow's own choice turns white grey."""
-    packed = picture.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], dtype=np.uint32)
-    occurring, at = np.unique(packed, return_inverse=True)
-    rgb = np.stack([occurring >> 16, occurring >> 8 & 255, occurring & 255], axis=1)
-    image = Image.fromarray(nearest.query(rgb)[1].astype(np.uint8)[at.reshape(packed.shape)])
-    image.putpalette(palette.tobytes())
-    return image
-
-
 def _mp4(pictures: Iterable[np.ndarray], fps: float) -> bytes:
     """Through a pipe; ffmpeg picks the best encoder that it has for the format."""
-    frames = iter(pictures)
+    frames = (p[: len(p) // 2 * 2, : p.shape[1] // 2 * 2] for p in pictures)  # encoders want even sizes
     first = next(frames)
     height, width, _ = first.shape
     with tempfile.TemporaryDirectory() as folder:
