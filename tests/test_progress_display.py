@@ -135,3 +135,26 @@ def test_closing_twice_or_before_anything_happened_is_harmless(make):
     progress = TerminalProgress(make())
     progress.close()
     progress.close()
+
+
+def test_log_of_counted_work_has_a_line_every_ten_seconds(clock):
+    console = log()
+    progress = TerminalProgress(console)
+    for k in range(1, 31):
+        clock[0] += 1.0
+        progress.count("drawing", k, 30)
+    progress.close()
+    assert shown(console).splitlines() == ["  drawing 10/30", "  drawing 20/30", "  drawing 30/30"]
+
+
+def test_terminal_counts_one_work_after_another():
+    console = terminal()
+    progress = TerminalProgress(console)
+    for name in ("evaluating", "drawing"):
+        for k in (1, 2):
+            progress.count(name, k, 2)
+            progress._bar.refresh()
+            assert f"{name}" in shown(console)
+            assert f"{k}/2" in shown(console)
+    assert [task.description for task in progress._bar.tasks] == ["drawing"]
+    progress.close()
