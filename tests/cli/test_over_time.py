@@ -5,30 +5,40 @@ from xml.etree import ElementTree
 import meshio
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from typed import run
 
 import pcpinn as pc
-from pcpinn.cli import main
 
-TINY = ["--preset", "quick", "--set", "iterations=2", "--set", "width=6", "--set", "depth=1", "--set", "certify=false"]
+TINY = {"cells": (4,), "iterations": 2, "width": 6, "depth": 1, "certify": False, "device": "cpu"}
 
 
-def solved(folder, name, *options):
-    with pytest.raises(SystemExit) as stop:
-        main(["solve", name, "--out", str(folder), *TINY, *options])
-    assert not stop.value.code
+def solved(folder, domain, **settings):
+    """The heat equation from zero, or at rest."""
+    sides = {"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(1.0)}
+    if domain.dimension == 1:
+        problem = pc.Problem(domain, flux=lambda x, u: u.grad, boundary=sides)
+    else:
+        problem = pc.Problem(
+            domain,
+            flux=lambda x, u: torch.stack([u.grad[0], 0 * u.value]),
+            source=lambda x, u: u.grad[1],
+            boundary={**sides, "initial": pc.Dirichlet(lambda x: x[0] ** 3), "final": pc.Neumann(0.0)},
+        )
+    pc.solve(problem, **TINY, **settings, out=folder)
     return folder
 
 
 @pytest.fixture(scope="module")
-def wave(tmp_path_factory):
-    return solved(tmp_path_factory.mktemp("runs") / "wave", "wave1d-c", "--set", "cells=4", "--set", "time_cells=16")
+def heat(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "heat"
+    return solved(folder, pc.Interval(0, 1).over(0, 1), time_scheme="radau", time_cells=8)
 
 
 @pytest.fixture(scope="module")
 def still(tmp_path_factory):
-    return solved(tmp_path_factory.mktemp("runs") / "still", "poisson1d", "--set", "cells=5")
+    return solved(tmp_path_factory.mktemp("runs") / "still", pc.Interval(0, 1))
 
 
 def refused(capfd, *arguments):
@@ -39,33 +49,33 @@ def refused(capfd, *arguments):
     return err
 
 
-def test_a_film_of_a_run(capfd, wave, tmp_path):
-    code, out, _ = run(capfd, "plot", wave, "--animate", "--frames", 5, "--fps", 4, "--field", "u")
-    assert (code, out.strip()) == (0, str(wave / "solution.gif"))
-    with Image.open(wave / "solution.gif") as image:
+def test_a_film_of_a_run(capfd, heat, tmp_path):
+    code, out, _ = run(capfd, "plot", heat, "--animate", "--frames", 5, "--fps", 4, "--field", "u")
+    assert (code, out.strip()) == (0, str(heat / "solution.gif"))
+    with Image.open(heat / "solution.gif") as image:
         assert (image.n_frames, image.info["duration"]) == (5, 250)
-    code, out, _ = run(capfd, "plot", wave, "--animate", "--format", "gif", "--frames", 2, "--out", tmp_path / "u.gif")
+    code, out, _ = run(capfd, "plot", heat, "--animate", "--format", "gif", "--frames", 2, "--out", tmp_path / "u.gif")
     assert (code, out.strip()) == (0, str(tmp_path / "u.gif"))
     assert (tmp_path / "u.gif").read_bytes().startswith(b"GIF89a")
 
 
-def test_sixty_frames_by_default(capfd, wave, tmp_path):
-    assert run(capfd, "plot", wave, "--animate", "--out", tmp_path / "u.gif")[0] == 0
+def test_sixty_frames_by_default(capfd, heat, tmp_path):
+    assert run(capfd, "plot", heat, "--animate", "--out", tmp_path / "u.gif")[0] == 0
     with Image.open(tmp_path / "u.gif") as image:
         assert image.n_frames == 60
 
 
-def test_a_series_of_a_run(capfd, wave, tmp_path):
-    code, out, _ = run(capfd, "export", wave, "--to", "pvd")
-    assert (code, out.strip()) == (0, str(wave / "solution.pvd"))
-    entries = ElementTree.parse(wave / "solution.pvd").findall(".//DataSet")
-    assert len(entries) == 17
-    solution = pc.load(wave)
-    for entry in entries[::8]:
-        stored = meshio.read(wave / entry.get("file"))
+def test_a_series_of_a_run(capfd, heat, tmp_path):
+    code, out, _ = run(capfd, "export", heat, "--to", "pvd")
+    assert (code, out.strip()) == (0, str(heat / "solution.pvd"))
+    entries = ElementTree.parse(heat / "solution.pvd").findall(".//DataSet")
+    assert len(entries) == 9
+    solution = pc.load(heat)
+    for entry in entries[::4]:
+        stored = meshio.read(heat / entry.get("file"))
         x = np.column_stack([stored.points[:, 0], np.full(len(stored.points), float(entry.get("timestep")))])
         np.testing.assert_allclose(stored.point_data["u"], solution(x), rtol=1e-12)
-    assert run(capfd, "export", wave, "--to", "pvd", "--frames", 3, "--out", tmp_path / "u.pvd")[0] == 0
+    assert run(capfd, "export", heat, "--to", "pvd", "--frames", 3, "--out", tmp_path / "u.pvd")[0] == 0
     assert len(list((tmp_path / "u_vtu").iterdir())) == 3
 
 
@@ -87,14 +97,14 @@ def test_a_series_of_a_run(capfd, wave, tmp_path):
         (["export", "--to", "gif"], ["'gif'", "pvd"]),
     ],
 )
-def test_wrong_words(capfd, wave, tmp_path, monkeypatch, arguments, words):
+def test_wrong_words(capfd, heat, tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
-    before = sorted(p.name for p in wave.iterdir())
-    err = refused(capfd, arguments[0], wave, *arguments[1:])
+    before = sorted(p.name for p in heat.iterdir())
+    err = refused(capfd, arguments[0], heat, *arguments[1:])
     for word in words:
         assert word in err
     assert not list(tmp_path.iterdir())
-    assert sorted(p.name for p in wave.iterdir()) == before
+    assert sorted(p.name for p in heat.iterdir()) == before
 
 
 def test_what_stands_still_cannot_be_filmed(capfd, still):
@@ -104,14 +114,14 @@ def test_what_stands_still_cannot_be_filmed(capfd, still):
     assert sorted(p.name for p in still.iterdir()) == before
 
 
-def test_places_that_cannot_be_written(capfd, wave, tmp_path, monkeypatch):
+def test_places_that_cannot_be_written(capfd, heat, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("x")
-    assert "cannot write" in refused(capfd, "plot", wave, "--animate", "--out", tmp_path / "file" / "u.gif")
-    assert "cannot write" in refused(capfd, "export", wave, "--to", "pvd", "--out", tmp_path / "file" / "u.pvd")
+    assert "cannot write" in refused(capfd, "plot", heat, "--animate", "--out", tmp_path / "file" / "u.gif")
+    assert "cannot write" in refused(capfd, "export", heat, "--to", "pvd", "--out", tmp_path / "file" / "u.pvd")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "needs ffmpeg" in refused(capfd, "plot", wave, "--animate", "--format", "mp4")
+    assert "needs ffmpeg" in refused(capfd, "plot", heat, "--animate", "--format", "mp4")
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
-    assert not (wave / "solution.mp4").exists()
+    assert not (heat / "solution.mp4").exists()
 
 
 @pytest.mark.parametrize("command", [["plot", "--animate"], ["export", "--to", "pvd"]])
