@@ -53,6 +53,12 @@ def test_a_domain_that_changes_has_none(change):
     assert cross_section(moved(mesh, change)) is None
 
 
+def test_a_domain_that_shrinks_within_itself_has_none():
+    """Every node stands over the start; the volume tells."""
+    mesh = generate_mesh(Rectangle((-1, -1), (1, 1)).over(0.0, 1.0), cells=(2, 2), time_cells=2)
+    assert cross_section(moved(mesh, lambda x, s: x * (1 - 0.5 * s))) is None
+
+
 def test_a_domain_that_begins_in_a_point_has_none():
     cone = Mesh(np.array([[0.0, 0.0], [-1, 1], [1, 1]]), np.array([[0, 1, 2]]), {}, True)
     assert cross_section(cone) is None

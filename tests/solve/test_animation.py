@@ -31,6 +31,13 @@ def film(path):
     return np.stack(frames).astype(int), times
 
 
+@pytest.fixture(autouse=True)
+def coarse(monkeypatch):
+    """Enough for the places that are looked at."""
+    monkeypatch.setattr(animation, "_TRIANGLES", 3000)
+    monkeypatch.setattr(animation, "_GRID_POINTS", 60)
+
+
 @pytest.fixture
 def scene(monkeypatch):
     """The last scene, for looking up where places are on the picture."""
@@ -169,13 +176,14 @@ def test_the_clock_tells_frames_apart(start, end):
     assert max(map(len, shown)) < 22
 
 
-def test_sixty_frames_of_busy_fields_stay_small(tmp_path):
+def test_sixty_frames_of_busy_fields_stay_small(tmp_path, monkeypatch):
     """A tenth of them, each further from the one before than of sixty, takes less than a tenth of 5 MB."""
 
     def waves(x, y, t):
         parts = [np.sin(9 * x - 6 * t) * np.cos(7 * y), np.cos(8 * x * y + 6 * t), np.sin(10 * np.hypot(x, y) - 6 * t)]
         return np.stack([*parts, np.cos(7 * x + 6 * t) * np.sin(9 * y)], axis=1)
 
+    monkeypatch.setattr(animation, "_TRIANGLES", 20_000)
     solution = Formula(plate_slabs(), waves, (Field("v", components=4),))
     assert animate(solution, tmp_path / "u.gif", frames=6).stat().st_size < 5e5
 
@@ -258,6 +266,18 @@ def test_an_interrupt_keeps_the_old_film(tmp_path):
     (tmp_path / "u.gif").write_text("old")
     with pytest.raises(KeyboardInterrupt):
         animate(LINE, tmp_path / "u.gif", frames=4, progress=Interrupt())
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("u.gif", "old")]
+
+
+def test_a_full_disk_keeps_the_old_film(tmp_path, monkeypatch):
+    def full(fd):
+        assert (tmp_path / "u.gif").read_text() == "old"
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "u.gif").write_text("old")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(PcpinnError, match="No space left"):
+        animate(LINE, tmp_path / "u.gif", frames=2)
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("u.gif", "old")]
 
 
