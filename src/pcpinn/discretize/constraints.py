@@ -81,6 +81,8 @@ def find_constraints(problem: Problem, unknowns: Unknowns, nodes_on: NodesOn) ->
             if isinstance(condition, Dirichlet):
                 components = unknowns.component_range(name)
                 at = nodes_on(boundary, components[0])
+                if not len(at):
+                    continue
                 x = torch.from_numpy(unknowns.unknown_nodes[at])
                 parts = dirichlet_values(condition, problem.field(name), x, boundary)
                 for component, part in zip(components, parts, strict=True):

@@ -25,6 +25,7 @@ class Jets:
 
     def __init__(self, pointwise: Pointwise, strong: bool) -> None:
         self.pointwise, self.strong = pointwise, strong
+        self._flows_through_time = True
 
     def evaluate(self, x: Tensor, jet: Tensor) -> Tensor:
         """(n, d), (n, C, 2, 1 + dx) -> (n, C, 1 + dx [+ 1])."""
@@ -42,6 +43,8 @@ class Jets:
         """
         zero = torch.zeros(len(x), self.pointwise.problem.components, 1 + x.shape[1], dtype=x.dtype)
         through_time = self.pointwise.jacobian(x, zero)[:, :, -1]  # (n, C, C, 1 + d)
+        random = torch.randn(zero.shape, generator=torch.Generator().manual_seed(0), dtype=x.dtype)
+        self._flows_through_time = bool(self.pointwise.evaluate(x, random)[:, :, -1].any())
         if bool(through_time[..., 1:].any()):
             raise PcpinnError(
                 "the flux through time depends on derivatives: the equation is of second order in time",
@@ -52,6 +55,8 @@ class Jets:
         state = _state(jet[:, 0], jet[:, 1])
         if not self.strong:
             return self.pointwise.at_point(x, state)
+        if not self._flows_through_time:
+            return self.pointwise.at_point(x, state)[:, :-1]
         forward = torch.zeros_like(x)
         forward[-1] = 1.0
         direction = (forward, _state(jet[:, 1], torch.zeros_like(jet[:, 1])))

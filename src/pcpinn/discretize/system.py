@@ -137,7 +137,7 @@ def linear_system(discretisation: Discretisation) -> LinearSystem:
             "the assembled matrix or right-hand side is not finite", "check flux, source and conditions for NaN"
         )
     _refuse_singular(A, discretisation)
-    points, point_of = _distinct(discretisation)
+    points, point_of = distinct_points(discretisation.unknown_nodes, discretisation.components)
     return LinearSystem(
         discretisation, A, b, points, point_of, np.asarray(discretisation.unknown_components), discretisation.weights
     )
@@ -213,11 +213,10 @@ def _field_of(problem: Problem, component: int) -> str:
     return [f.name for f in problem.unknowns for _ in range(f.components)][component]
 
 
-def _distinct(discretisation: Discretisation) -> tuple[np.ndarray, np.ndarray]:
+def distinct_points(nodes: np.ndarray, components: int) -> tuple[np.ndarray, np.ndarray]:
     """Merge nodes of different components that sit at the same place: points (M, d), index of each node (N,)."""
-    nodes = discretisation.unknown_nodes
     first = np.arange(len(nodes))
-    if discretisation.components == 1:
+    if components == 1:
         return nodes, first
     scale = np.ptp(nodes, axis=0).max()
     pairs = cKDTree(nodes).query_pairs(1e-9 * scale, output_type="ndarray")

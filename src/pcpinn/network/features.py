@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,8 @@ class Features:
         start: if positive, sqrt(t + start) is an input too, with t the last coordinate from 0 to 1: what follows a sudden start
             by diffusion grows as sqrt(t).
         listed: for each axis the frequencies of "list", in radians per unit of the coordinate: those of the problem's data.
+        periodic: axes along which the network repeats itself with the period of its box: their coordinates are seen through
+            sines and cosines alone, of 1 to `count` waves per period; other axes have what "log" gives them, or nothing.
     """
 
     kind: str = "none"
@@ -38,10 +41,17 @@ class Features:
     kinks: tuple[tuple[float, ...], ...] = ()
     listed: tuple[tuple[float, ...], ...] = ()
     start: float = 0.0
+    periodic: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinks", check_lists("kinks", self.kinks))
         object.__setattr__(self, "listed", check_lists("frequencies", self.listed))
+        object.__setattr__(self, "periodic", tuple(sorted({operator.index(a) for a in self.periodic})))
+        if self.periodic and (self.kind not in ("none", "log") or self.count < 1):
+            raise PcpinnError(
+                f"features={self.kind} do not repeat themselves along periodic axes",
+                "use features=log (with none, other axes have no features); feature_count waves per period, at least one",
+            )
 
     def width(self, inputs: int) -> int:
         """Number of values that so many inputs are turned into."""
@@ -50,12 +60,29 @@ class Features:
                 f"kinks are given for {len(self.kinks)} axes, but there are {inputs}",
                 "give one list per coordinate (time included), separated by semicolons; a list may be empty",
             )
-        return inputs + sum(map(len, self.kinks)) + (self.start > 0) + 2 * self.size(inputs)
+        if self.periodic and not 0 <= self.periodic[-1] < inputs:
+            raise PcpinnError(f"axis {self.periodic[-1]} is not one of {inputs}", "number periodic axes from 0")
+        plain = inputs - len(self.periodic)
+        return plain + sum(map(len, self.kinks)) + (self.start > 0) + 2 * self.size(inputs)
 
     def size(self, inputs: int) -> int:
         """Number k of frequencies for so many inputs."""
+        if self.periodic:
+            return sum(len(line) for line in self._lines(inputs))
         listed = sum(map(len, self.listed))
         return {"none": 0, "log": inputs * self.count, "gaussian": self.count, "list": listed}.get(self.kind, 0)
+
+    def _lines(self, inputs: int) -> list[list[float]]:
+        """With periodic axes: frequencies of the scaled coordinate (period 2) along each axis."""
+        lines: list[list[float]] = []
+        for axis in range(inputs):
+            if axis in self.periodic:
+                lines.append([math.pi * k for k in range(1, self.count + 1)])
+            elif self.kind == "log":
+                lines.append((2 * math.pi * 2 ** torch.linspace(self.low, self.high, self.count)).tolist())
+            else:
+                lines.append([])
+        return lines
 
     def frequencies(self, inputs: int, generator: torch.Generator, half_width: Tensor | None = None) -> Tensor:
         """(inputs, k) matrix B; the features are x, |x - kinks|, sin(x B), cos(x B), with x scaled by half_width (inputs,)."""
@@ -63,6 +90,8 @@ class Features:
             return torch.zeros(inputs, 0, dtype=torch.float64)
         if self.kind != "list" and self.count < 1:
             raise PcpinnError(f"feature_count={self.count}", "ask for at least one feature, or features=none")
+        if self.periodic:
+            return torch.block_diag(*[torch.tensor(line, dtype=torch.float64)[None, :] for line in self._lines(inputs)])
         if self.kind == "log":
             scales = 2 * torch.pi * 2 ** torch.linspace(self.low, self.high, self.count, dtype=torch.float64)
             return torch.block_diag(*[scales[None, :]] * inputs)

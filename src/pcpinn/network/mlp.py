@@ -93,12 +93,18 @@ class MLP(nn.Module):
         self.register_buffer("kink_axes", torch.tensor([a for a, _ in at], dtype=torch.long), persistent=False)
         self.register_buffer("kinks", torch.tensor([c for _, c in at], dtype=dtype), persistent=False)
         self._shapes = architecture.layer_shapes(len(lo), outputs)
+        self._plain = [axis for axis in range(len(lo)) if axis not in architecture.features.periodic]
         theta = torch.empty(architecture.parameter_count(len(lo), outputs), dtype=torch.float64)
         for weight, bias in self.layers(theta):
             initialise_layer(weight, bias, architecture.initialisation, generator)
         self.theta = nn.Parameter(theta.to(dtype))
         self.ansatz = None
         self._activation = ACTIVATIONS[architecture.activation]
+
+    @property
+    def inputs(self) -> int:
+        """Number of coordinates."""
+        return len(self.centre)
 
     @property
     def parameter_count(self) -> int:
@@ -124,7 +130,8 @@ class MLP(nn.Module):
         """What the first layer sees of points (..., d): scaled coordinates and features; no weights in it."""
         scaled = (x - self.centre) / self.half_width
         phase = scaled @ self.frequencies
-        parts = [scaled, torch.sin(phase), torch.cos(phase)]
+        plain = scaled[..., self._plain] if self.architecture.features.periodic else scaled
+        parts = [plain, torch.sin(phase), torch.cos(phase)]
         if len(self.kinks):
             parts.insert(1, torch.abs(x[..., self.kink_axes] - self.kinks) / self.half_width[self.kink_axes])
         start = self.architecture.features.start
@@ -143,12 +150,22 @@ class MLP(nn.Module):
 
     def propagate(self, theta: Tensor, encoded: Tensor, fused: bool = False) -> Tensor:
         """The layers alone (no ansatz), on encoded points; `fused` is faster where nothing but a gradient by theta is wanted."""
-        *hidden, (weight, bias) = self.layers(theta)
+        weight, bias = self.layers(theta)[-1]
+        return nn.functional.linear(self.hidden(theta, encoded, fused), weight, bias) * self.output_scale
+
+    def hidden(self, theta: Tensor, encoded: Tensor, fused: bool = False) -> Tensor:
+        """What the last layer sees: (..., width)."""
         activation = self._activation.fused if fused else self._activation.value
         a = encoded
-        for w, c in hidden:
+        for w, c in self.layers(theta)[:-1]:
             a = activation(nn.functional.linear(a, w, c))
-        return nn.functional.linear(a, weight, bias) * self.output_scale
+        return a
+
+    @property
+    def head_size(self) -> int:
+        """Number of weights of the last layer: the end of theta."""
+        out, inputs = self._shapes[-1]
+        return out * (inputs + 1)
 
     @torch.no_grad()
     def jacobian(self, x: Tensor, component: Tensor, dtype: torch.dtype | None = None) -> Tensor:

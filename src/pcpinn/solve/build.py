@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..discretize.finite_differences import FiniteDifferences
@@ -139,8 +140,8 @@ def _of_slabs(name: str, settings: Settings, discretisation: Discretisation | No
     )
 
 
-def make_network(problem: Problem, mesh: AnyMesh, settings: Settings) -> MLP:
-    """An untrained network over the mesh's box, seeded."""
+def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: int | None = None) -> MLP:
+    """An untrained network over the mesh's box, seeded; of so many outputs, by default one per component."""
     features = Features(
         settings.features,
         settings.feature_count,
@@ -150,6 +151,7 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings) -> MLP:
         settings.kinks or (),
         settings.frequencies or (),
         _start(mesh, settings),
+        _periodic_axes(problem, mesh),
     )
     architecture = Architecture(settings.width, settings.depth, settings.activation, settings.initialisation, features)
     lower, upper = mesh.bounds
@@ -162,9 +164,34 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings) -> MLP:
                 )
     generator = torch.Generator().manual_seed(settings.seed)
     network = MLP(
-        architecture, lower.tolist(), upper.tolist(), problem.components, generator, getattr(torch, settings.precision)
+        architecture,
+        lower.tolist(),
+        upper.tolist(),
+        outputs or problem.components,
+        generator,
+        getattr(torch, settings.precision),
     )
     return network.to(make_device(settings.device))
+
+
+def _periodic_axes(problem: Problem, mesh: AnyMesh) -> tuple[int, ...]:
+    """Axes that every field is periodic along, in a mesh of space: the network then repeats itself exactly."""
+    if mesh.has_time or not isinstance(mesh, Mesh):
+        return ()
+    axes = []
+    for name, partner in problem.periodic_pairs:
+        if len(problem.conditions[name]) == len(problem.unknowns):
+            shift = _centre(mesh, partner) - _centre(mesh, name)
+            axis = int(np.abs(shift).argmax())
+            period = np.abs(shift[axis]) - np.ptp(mesh.nodes[:, axis])
+            if np.abs(np.delete(shift, axis)).max(initial=0.0) <= 1e-9 and abs(period) <= 1e-9:
+                axes.append(axis)
+    return tuple(axes)
+
+
+def _centre(mesh: Mesh, boundary: str) -> np.ndarray:
+    nodes = mesh.nodes[np.unique(mesh.boundaries[boundary])]
+    return (nodes.min(axis=0) + nodes.max(axis=0)) / 2
 
 
 def _start(mesh: AnyMesh, settings: Settings) -> float:

@@ -17,6 +17,7 @@ from ..problem.problem import Problem
 from ..progress import Progress
 from ..train import LeastSquares
 from .build import make_preconditioner
+from .march import march
 from .reference import Reference
 from .run import run
 from .settings import Settings
@@ -50,6 +51,18 @@ def solve(
     Raises:
         PcpinnError: for anything the user can put right; nothing has been written then.
     """
+    settings = (settings or Settings()).updated(changes)
+    if settings.march:
+        return march(
+            problem,
+            settings,
+            out=Path(out) if out else None,
+            reference=reference,
+            progress=progress,
+            record=record,
+            resume=resume,
+            mesh=mesh,
+        )
     return run(
         "pcpinn",
         preconditioned_loss,
@@ -61,7 +74,6 @@ def solve(
         record=record,
         resume=resume,
         mesh=mesh,
-        **changes,
     )
 
 

@@ -29,6 +29,8 @@ from ..files import read_json, read_tensors, write_atomically, write_json, write
 from ..network import MLP, Ansatz, Architecture
 from ..problem.field import Field, as_fields
 from ..train.history import History
+from .march_files import pack, unpack
+from .marched import MarchedNetwork, Plan
 from .solution import Solution
 
 FORMAT = 1
@@ -103,7 +105,7 @@ def load(folder: str | Path) -> Solution:
     network = read_network(folder / "network.safetensors")
     mesh = read_mesh_arrays(folder / "mesh.safetensors")
     fields = fields_of(record, folder)
-    if sum(f.components for f in fields) != network.outputs or len(network.centre) != mesh.dimension:
+    if sum(f.components for f in fields) != network.outputs or network.inputs != mesh.dimension:
         raise PcpinnError(f"the files in {folder} do not fit each other", "do not mix the files of different runs")
     try:
         history = History.from_csv((folder / "history.csv").read_text(encoding="utf-8"))
@@ -174,16 +176,24 @@ def mesh_from_tensors(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, 
 _POSITIVE = ("half_width", "output_scale")
 
 
-def write_network(path: Path, network: MLP) -> None:
-    """Weights, architecture and ansatz."""
+def write_network(path: Path, network: MLP | MarchedNetwork) -> None:
+    """Weights, architecture and ansatz; of a march, the weights of all windows."""
+    if isinstance(network, MarchedNetwork):
+        base = {k: v.detach().cpu().numpy() for k, v in network.base.state_dict().items() if k != "theta"}
+        weights = pack(network.theta.detach().cpu().numpy(), network.base.head_size)
+        metadata = {"architecture": network.base.architecture.to_dict(), "plan": network.plan.to_dict()}
+        write_tensors(path, {**base, **weights, "times": network.times.cpu().numpy()}, metadata)
+        return
     tensors = {k: v.detach().cpu().numpy() for k, v in network.state_dict().items()}
     write_tensors(path, tensors, {"architecture": network.architecture.to_dict(), "outputs": network.outputs})
 
 
-def read_network(path: Path) -> MLP:
+def read_network(path: Path) -> MLP | MarchedNetwork:
     """Inverse of `write_network`."""
     tensors, metadata = read_tensors(path)
     try:
+        if "plan" in metadata:
+            return _marched(tensors, metadata)
         state = {k: torch.from_numpy(v.copy()) for k, v in tensors.items()}
         architecture = Architecture.from_dict(metadata["architecture"])
         d, outputs = len(state["centre"]), int(metadata["outputs"])
@@ -204,3 +214,23 @@ def read_network(path: Path) -> MLP:
             f"{path} does not hold a network: {error}", "the file is damaged; run the solve again"
         ) from error
     return network
+
+
+def _marched(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> MarchedNetwork:
+    """Raises: LookupError, TypeError, ValueError, RuntimeError for what is not a march."""
+    plan = Plan(**metadata["plan"])
+    if not (1 <= plan.components <= 1000 and 1 <= plan.per_window <= 10_000 and 1 <= plan.order <= 12):
+        raise ValueError(f"a march of {plan}")
+    architecture = Architecture.from_dict(metadata["architecture"])
+    state = {k: torch.from_numpy(tensors[k].copy()) for k in ("centre", "half_width", "frequencies", "output_scale")}
+    thetas, times = torch.from_numpy(unpack(tensors)), tensors["times"]
+    d, outputs = len(state["centre"]), plan.components * plan.layers
+    if not all(bool(torch.isfinite(v).all()) for v in (thetas, torch.from_numpy(times.copy()), *state.values())):
+        raise ValueError("its weights are not finite")
+    if any(not bool((state[name] > 0).all()) for name in _POSITIVE) or (np.diff(times) <= 0).any():
+        raise ValueError("its units or times are not in order")
+    if thetas.shape[1] != architecture.parameter_count(d, outputs) or (len(thetas) - 1) * plan.per_window != len(times) - 1:
+        raise ValueError("the weights do not fit the architecture")
+    base = MLP(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator(), thetas.dtype)
+    base.load_state_dict({**state, "theta": thetas[-1]})
+    return MarchedNetwork(base, plan, times, thetas)

@@ -29,6 +29,9 @@ class Settings:
         time_cells: number of cells (slabs) along time.
         time_scheme: of problems over time: simplex (time is a coordinate like the others), or slabs with polynomials in time:
             radau (first order in time, damping), gauss (first order in time, conserving), galerkin (conditions at both ends).
+            With march, also euler, crank-nicolson and bdf2.
+        march: 0 solves all of time at once, with time as an input of one network; k > 0 marches in windows of k slabs (steps), one
+            network of space per window with a head per layer, begun with the weights of the window before.
         time_order: layers per slab; time_halvings: how often the first slab is cut in half, for a sudden start (the network then
             gets sqrt(t) as an input too).
         degree: polynomial degree of the elements (a field may have its own).
@@ -55,6 +58,15 @@ class Settings:
             feature_std (gaussian); or list, with frequencies along each axis, in radians per unit, such as 6.28;6.28;4.44,8.31.
         kinks: coordinates along each axis where the slope of the solution jumps (interfaces of materials), such as -2,2;0 for
             x = -2, x = 2 and y = 0: the network gets |x + 2|, |x - 2| and |y| as further inputs.
+    Marching and nonlinear problems
+        linearisation: newton, or linear-part (A and P of the linear terms, the others on the right-hand side);
+            newton_iterations: at most so many per solve or window.
+        tolerance is then the relative size of Newton's correction at which a window is done (0: 1e-6), and iterations are those of
+            the optimiser per Newton step, after head_steps least-squares steps of the last layer; start_iterations: on the
+            initial values.
+        refresh: P is built anew every so many windows, and when it has become bad.
+        causality: in windows of several steps, how strongly later ones wait for earlier ones (0 not at all).
+        discrete: march the discrete solution beside the network, to tell the parts of the error apart.
     Training
         optimiser: auto, gauss-newton, adam, lbfgs or soap; iterations; tolerance: relative residual (an estimate of the
             training error) at which to stop; time_limit in seconds; patience: stop after so many iterations with hardly any
@@ -75,7 +87,8 @@ class Settings:
     mesh_size: float | None = None
     cells: tuple[int, ...] | None = None
     time_cells: int | None = None
-    time_scheme: Literal["simplex", "radau", "gauss", "galerkin"] = "simplex"
+    time_scheme: Literal["simplex", "radau", "gauss", "galerkin", "euler", "crank-nicolson", "bdf2"] = "simplex"
+    march: int = 0
     time_order: int = 3
     time_halvings: int = 0
     degree: int = 2
@@ -110,6 +123,14 @@ class Settings:
     kinks: PerAxis | None = None
     frequencies: PerAxis | None = None
 
+    linearisation: Literal["newton", "linear-part"] = "newton"
+    newton_iterations: int = 20
+    head_steps: int = 8
+    start_iterations: int = 100
+    refresh: int = 1
+    causality: float = 0.0
+    discrete: bool = True
+
     optimiser: Literal["auto", "gauss-newton", "adam", "lbfgs", "soap"] = "auto"
     iterations: int = 60
     tolerance: float = 0.0
@@ -136,16 +157,18 @@ class Settings:
     def __post_init__(self) -> None:
         for key, expected in _TYPES.items():
             object.__setattr__(self, key, _convert(key, getattr(self, key), expected))
-        positive = ("iterations", "width", "depth", "degree", "drop_tolerance", "fill_factor", "mesh_size", "time_cells",
+        positive = ("width", "depth", "degree", "drop_tolerance", "fill_factor", "mesh_size", "time_cells",
                     "time_order", "time_limit", "learning_rate", "damping", "memory_gib", "curvature", "quadrature",
-                    "collocation", "boundary_weight", "quality_target", "amg_cycles", "sweep_tolerance")  # fmt: skip
+                    "collocation", "boundary_weight", "quality_target", "amg_cycles", "sweep_tolerance",
+                    "newton_iterations", "start_iterations", "refresh")  # fmt: skip
         for key in positive:
             value = getattr(self, key)
             if value is not None and value != "auto" and not value > 0:
                 raise PcpinnError(f"{key}={value:g} must be positive", f"leave {key} out to take its default")
             if value == math.inf and key != "time_limit":
                 raise PcpinnError(f"{key} is infinite", f"leave {key} out to take its default")
-        for key in ("sample", "layers", "tolerance", "checkpoint_every", "patience", "refinement", "time_halvings"):
+        for key in ("iterations", "sample", "layers", "tolerance", "checkpoint_every", "patience", "refinement", "time_halvings",
+                    "march", "head_steps", "causality"):  # fmt: skip
             value = getattr(self, key)
             if value is not None and (value < 0 or value == math.inf):
                 raise PcpinnError(

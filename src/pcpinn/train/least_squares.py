@@ -3,29 +3,72 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from ..discretize.system import LinearSystem
 from ..errors import PcpinnError
 from ..network.mlp import MLP
-from ..precondition.operator import PreconditionedResidual
+
+
+class Nodes(Protocol):
+    """Unknowns as values of the network: (N,) outputs `component_of` at `points[point_of]`."""
+
+    @property
+    def points(self) -> np.ndarray:
+        """(M, d) distinct places."""
+
+    @property
+    def point_of(self) -> np.ndarray:
+        """(N,)."""
+
+    @property
+    def component_of(self) -> np.ndarray:
+        """(N,)."""
+
+
+class Operator(Protocol):
+    """u -> W P^-1 (A u - b)."""
+
+    dtype: torch.dtype
+    device: torch.device
+    weights: np.ndarray
+    target_norm: float
+
+    def __call__(self, u: Tensor) -> Tensor:
+        """(N,) -> (N,), differentiable."""
+
+    def apply(self, u: Tensor) -> Tensor:
+        """W P^-1 A u, differentiable."""
+
+    def apply_transpose(self, r: Tensor) -> Tensor:
+        """A^T P^-T W r."""
+
+    def describe(self) -> dict[str, Any]:
+        """For the report."""
 
 
 class LeastSquares:
     """Residual of a network against a preconditioned linear system, relative to ||P^-1 b||.
 
     With P ~ A the residual's norm estimates the relative training error ||u_theta - u_h|| / ||u_h||.
+
+    Args:
+        network: u_theta.
+        system: where the unknowns sit and which output of the network they are.
+        operator: u -> W P^-1 (A u - b).
+        fresh: the network is untrained, so its outputs may be given the unit of the solution.
     """
 
-    def __init__(self, network: MLP, system: LinearSystem, operator: PreconditionedResidual) -> None:
+    def __init__(self, network: MLP, system: Nodes, operator: Operator, fresh: bool = True) -> None:
         if getattr(network, "ansatz", None) is not None:
             raise PcpinnError("a network with hard conditions cannot be trained on nodal values", "use the method pinn")
         self.network, self.operator = network, operator
-        with torch.no_grad():
-            network.output_scale.fill_(_natural_scale(operator))
+        if fresh:
+            with torch.no_grad():
+                network.output_scale.fill_(_natural_scale(operator))
         self._known: tuple[Tensor, Tensor] | None = None
         device, dtype = operator.device, operator.dtype
         self.points = torch.as_tensor(system.points, dtype=dtype, device=device)
@@ -35,7 +78,7 @@ class LeastSquares:
         self.scale = 1.0 / (operator.target_norm or 1.0)
         self.weights = torch.as_tensor(operator.weights, dtype=dtype, device=device)
         # One scalar field: the unknowns are the points, no gathering needed.
-        self._in_order = len(system.points) == system.size and bool((system.point_of[1:] > system.point_of[:-1]).all())
+        self._in_order = len(system.points) == len(system.point_of) and bool((system.point_of[1:] > system.point_of[:-1]).all())
 
     def describe(self) -> dict[str, Any]:
         """The preconditioner, for the report."""
@@ -59,6 +102,10 @@ class LeastSquares:
             else self.network.propagate(theta, self._encoded)
         )
         return values[:, 0] if self._in_order else values[self.point_of, self.component_of]
+
+    def hidden(self) -> Tensor:
+        """What the last layer sees at the points: (M, width)."""
+        return self.network.hidden(self.theta, self._encoded)
 
     def residual(self) -> Tensor:
         """(N,), differentiable in theta."""
@@ -110,7 +157,7 @@ class LeastSquares:
         return gradient
 
 
-def _natural_scale(operator: PreconditionedResidual) -> float:
+def _natural_scale(operator: Operator) -> float:
     """The unit of the network's outputs: 1, unless P^-1 b says that the solution is much larger or smaller."""
     size = operator.target_norm / float(operator.weights.sum()) ** 0.5
     return size if math.isfinite(size) and size > 0 and not 0.1 < size < 10 else 1.0

@@ -1,0 +1,303 @@
+"""The weak form in space at one moment: residual and matrices, on a device, with a pattern of entries that is found once.
+
+Marching evaluates the same form thousands of times: shape functions stay on the device, and adding up a matrix is one indexed
+sum per pair of components, without sorting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from ..errors import PcpinnError
+from ..problem.problem import Problem
+from .batches import Batch, cell_batches, facet_batch
+from .jets import Jets, boundary_jacobian, boundary_state
+from .mesh import Mesh
+from .pointwise import BoundaryFlux, Pointwise
+from .slab_mesh import ENDS
+from .space import Space
+
+_SAMPLES = 64
+_CHUNK_ENTRIES = 4_000_000  # numbers in the largest temporary
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the local matrices of a batch go: (test component, trial component, positions (e, b, b')) in the pattern."""
+
+    batch: Batch
+    flux: BoundaryFlux | None
+    positions: list[tuple[int, int, Tensor]]
+
+
+class SpatialForm:
+    """R(t, u, u_t) of a problem over time, for unknowns at the nodes of space, (n,).
+
+    Args:
+        problem: of first order in time, on a domain with time.
+        mesh: of space.
+        degree, quadrature: of the elements.
+        device: where to compute. Functions of the problem that hold tensors of their own are called on the CPU.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        mesh: Mesh,
+        degree: int,
+        quadrature: int | None = None,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.problem, self.mesh = problem, mesh
+        self.space = Space(mesh, problem.unknowns, degree, quadrature)
+        self.pointwise = Pointwise(problem)
+        self.jets = Jets(self.pointwise, strong=True)
+        self.size, self.components = self.space.size, self.space.components
+        self.identified = np.arange(self.size)
+        self.device = torch.device(device)
+        self._places: list[_Place] = []
+        self._functions_on_host = False
+
+    def prepare(self, identified: np.ndarray, extra: tuple[np.ndarray, np.ndarray], times: np.ndarray) -> None:
+        """Find the pattern and what is constant. `extra` (rows, columns) are entries that the pattern has to have as well.
+
+        Args:
+            times: some moments, to see what changes.
+        """
+        self.identified = identified
+        batches = [(None, b) for b in cell_batches(self.space)] + list(self._facets())
+        self._functions_on_host = self.device.type != "cpu" and not self._run_on_device(batches)
+        self._find_pattern(batches, extra, times)
+        self._find_constants(times)
+
+    # --- evaluation -------------------------------------------------------------------------------------------------
+
+    def residual(self, times: np.ndarray, U: Tensor, rates: Tensor) -> Tensor:
+        """R (Q, n) at moments (Q,), values and rates (Q, n); rows of identified unknowns are added to those that they repeat."""
+        result = torch.zeros(len(times), self.size, dtype=torch.float64, device=self.device)
+        for place, some in self._parts(times):
+            batch = place.batch
+            out = self._out(place, times[some], U[some], rates[some], jacobian=False)  # (z, e, q, C, m)
+            for k, (shapes, unknowns) in enumerate(zip(batch.shapes, batch.unknowns, strict=True)):
+                tested = out[:, :, :, k] * batch.dx[None, :, :, None]
+                local = torch.einsum("eqmb,zeqm->zeb", shapes[:, :, : out.shape[4]], tested)
+                result[some] = result[some].index_add(1, unknowns.reshape(-1), local.flatten(1))
+        return result
+
+    def matrices(self, times: np.ndarray, U: Tensor, rates: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """dR/du and dR/du_t at each moment as entries (nnz,) of the pattern; those that never change are not computed anew."""
+        if self._constant is not None:
+            return [self._constant] * len(times)
+        by_value, by_rate = self._assemble(times, U, rates, self._mass is None)
+        return [(k, by_rate[z] if self._mass is None else self._mass) for z, k in enumerate(by_value)]
+
+    @property
+    def constant(self) -> bool:
+        """Whether matrices depend on neither time nor the state: a linear problem with steady coefficients."""
+        return self._constant is not None
+
+    def to_scipy(self, entries: Tensor) -> sp.csr_matrix:
+        """Entries (nnz,) as a matrix (n, n)."""
+        return sp.csr_matrix((entries.cpu().numpy(), self.indices, self.indptr), shape=(self.size, self.size))
+
+    @cached_property
+    def transposition(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of the pattern: indptr, indices, and which entry each entry of the transpose is."""
+        numbers = sp.csr_matrix(
+            (np.arange(1, len(self.indices) + 1), self.indices, self.indptr), shape=(self.size, self.size)
+        )
+        turned = sp.csr_matrix(numbers.T)
+        turned.sort_indices()
+        return turned.indptr, turned.indices, turned.data - 1
+
+    # --- set-up -----------------------------------------------------------------------------------------------------
+
+    def _facets(self) -> Iterator[tuple[BoundaryFlux, Batch]]:
+        for name in self.problem.conditions:
+            flux = BoundaryFlux(self.problem, name)
+            if name not in ENDS and not flux.is_zero:
+                yield flux, facet_batch(self.space, self.mesh.facets(name))
+
+    def _run_on_device(self, batches: list[tuple[BoundaryFlux | None, Batch]]) -> bool:
+        """Whether the problem's functions work there: constants that they hold may be tensors of the CPU."""
+        try:
+            for flux, batch in batches:
+                few = _first(batch, self.device)
+                x, n = _at(few, 0.0)
+                zero = torch.zeros(self.size, dtype=torch.float64, device=self.device)
+                if flux is None:
+                    self.jets.jacobian(x, torch.stack([few.state(zero)] * 2, 2))
+                else:
+                    flux.jacobian(x, n, boundary_state(few, [zero, zero]))
+        except PcpinnError:
+            return False
+        return True
+
+    def _find_pattern(
+        self, batches: list[tuple[BoundaryFlux | None, Batch]], extra: tuple[np.ndarray, np.ndarray], times: np.ndarray
+    ) -> None:
+        coupled = [self._coupling(flux, batch, times) for flux, batch in batches]
+        diagonal = np.arange(self.size)
+        keys = [diagonal * self.size + diagonal, extra[0] * self.size + extra[1]]
+        found: list[list[tuple[int, int, np.ndarray]]] = []
+        for (_, batch), pairs in zip(batches, coupled, strict=True):
+            own = []
+            for i, j in pairs:
+                rows = self.identified[batch.unknowns[i].numpy()]
+                columns = self.identified[batch.unknowns[j].numpy()]
+                own.append((i, j, rows[:, :, None] * self.size + columns[:, None, :]))
+                keys.append(np.unique(own[-1][2]))
+            found.append(own)
+        pattern = np.unique(np.concatenate(keys))
+        rows, columns = np.divmod(pattern, self.size)
+        self.rows, self.indices = rows, columns.astype(np.int32)
+        self.indptr = np.searchsorted(rows, np.arange(self.size + 1)).astype(np.int32)
+        self.diagonal = np.searchsorted(pattern, diagonal * self.size + diagonal)
+        self.extra = np.searchsorted(pattern, extra[0] * self.size + extra[1])
+        for (flux, batch), own in zip(batches, found, strict=True):
+            positions = [(i, j, torch.from_numpy(np.searchsorted(pattern, k)).to(self.device)) for i, j, k in own]
+            self._places.append(_Place(_moved(batch, self.device, self.identified), flux, positions))
+
+    def _coupling(self, flux: BoundaryFlux | None, batch: Batch, times: np.ndarray) -> list[tuple[int, int]]:
+        """Pairs of components whose equations and values meet, at random states and some times."""
+        few = _first(batch, torch.device("cpu"))
+        generator = torch.Generator().manual_seed(0)
+        seen = torch.zeros(self.components, self.components, dtype=torch.bool)
+        for t in times:
+            x, n = _at(few, float(t))
+            u, rate = (torch.randn(self.size, generator=generator, dtype=torch.float64) for _ in range(2))
+            if flux is None:
+                jacobian = self.jets.jacobian(x, torch.stack([few.state(u), few.state(rate)], 2))
+                seen |= (jacobian != 0).permute(1, 3, 0, 2, 4, 5).flatten(2).any(2)
+            else:
+                jacobian = flux.jacobian(x, n, boundary_state(few, [u, rate]))
+                seen |= (jacobian != 0).permute(1, 2, 0, 3).flatten(2).any(2)
+        return [(int(i), int(j)) for i, j in seen.nonzero()]
+
+    def _find_constants(self, times: np.ndarray) -> None:
+        """Compare matrices at different moments and states."""
+        self._constant: tuple[Tensor, Tensor] | None = None
+        self._mass: Tensor | None = None
+        generator = torch.Generator().manual_seed(1)
+        found = []
+        for t in times:
+            u, rate = (
+                torch.randn(1, self.size, generator=generator, dtype=torch.float64).to(self.device) for _ in range(2)
+            )
+            found.append(self._assemble(np.array([t]), u, rate, True))
+        first = found[0]
+        same = [all(_close(other[k], first[k]) for other in found[1:]) for k in range(2)]
+        if same[1]:
+            self._mass = first[1][0]
+            if same[0]:
+                self._constant = first[0][0], first[1][0]
+
+    def _assemble(self, times: np.ndarray, U: Tensor, rates: Tensor, with_rate: bool) -> tuple[Tensor, Tensor]:
+        shape = (len(times), len(self.indices))
+        parts = [torch.zeros(shape, dtype=torch.float64, device=self.device) for _ in range(2 if with_rate else 1)]
+        for place, some in self._parts(times):
+            batch = place.batch
+            by = self._out(place, times[some], U[some], rates[some], jacobian=True)  # (z, e, q, C, m, C, 2, 1 + d)
+            for k, part in enumerate(parts):
+                for i, j, positions in place.positions:
+                    block = by[:, :, :, i, :, j, k] * batch.dx[None, :, :, None, None]  # (z, e, q, m, 1 + d)
+                    moved = torch.matmul(block, batch.shapes[j]).flatten(2, 3)  # (z, e, q m, b')
+                    tested = batch.shapes[i][:, :, : block.shape[3]].flatten(1, 2)  # (e, q m, b)
+                    local = torch.matmul(tested.transpose(1, 2), moved)
+                    part[some] = part[some].index_add(1, positions.reshape(-1), local.flatten(1))
+        return parts[0], parts[-1]
+
+    def _parts(self, times: np.ndarray) -> Iterator[tuple[_Place, slice]]:
+        """Batches of cells, with as many moments at a time as fit into caches."""
+        for place in self._places:
+            entries = place.batch.dx.numel() * self.components**2 * (1 + self.mesh.dimension) ** 2
+            step = max(1, _CHUNK_ENTRIES // entries)
+            for start in range(0, len(times), step):
+                yield place, slice(start, start + step)
+
+    def _out(self, place: _Place, times: np.ndarray, U: Tensor, rates: Tensor, jacobian: bool) -> Tensor:
+        """What the problem says at the points of a batch: (z, e, q, C, m), or its derivative by value and rate."""
+        batch = place.batch
+        x, normals = (torch.cat(parts) for parts in zip(*(_at(batch, float(t)) for t in times), strict=True))
+        now, rate = (_states(batch, v) for v in (U, rates))
+        if place.flux is None:
+            function = self.jets.jacobian if jacobian else self.jets.evaluate
+            out = self._call(function, x, torch.stack([now, rate], 2))
+        else:
+            state = torch.cat([now, rate[..., :1]], dim=2)
+            function = place.flux.jacobian if jacobian else place.flux.evaluate
+            out = -self._call(function, x, normals, state)[:, :, None]  # one row: tested with values alone
+            if jacobian:
+                out = torch.stack(boundary_jacobian(out), 4)
+        return out.unflatten(0, (len(times), *batch.dx.shape))
+
+    def boundary_samples(self, t: float) -> Iterator[tuple[BoundaryFlux, Tensor, Tensor]]:
+        """Each boundary with natural conditions: its flux, some points at a moment and the normals there."""
+        for flux, batch in self._facets():
+            yield flux, *_at(batch, t)
+
+    def _call(self, function: Callable[..., Tensor], *args: Tensor) -> Tensor:
+        """A function of the problem, where its own tensors are."""
+        if not self._functions_on_host:
+            return function(*args)
+        return function(*(a.cpu() for a in args)).to(self.device)
+
+    def sample_points(self, t: float, count: int = _SAMPLES) -> Tensor:
+        """Some points (m, d) of space at a moment."""
+        x = self.space.quadrature.x.reshape(-1, self.mesh.dimension)
+        x = x[np.linspace(0, len(x) - 1, min(count, len(x))).astype(int)]
+        return torch.from_numpy(np.column_stack([x, np.full(len(x), t)]))
+
+
+def _at(batch: Batch, t: float) -> tuple[Tensor, Tensor]:
+    """Points of a batch at a moment, and their normals in space-time."""
+    x = batch.points
+    time = torch.full((len(x), 1), t, dtype=torch.float64, device=x.device)
+    normals = torch.zeros_like(x) if batch.normals is None else batch.normals.flatten(0, 1)
+    return torch.cat([x, time], 1), torch.cat([normals, torch.zeros_like(time)], 1)
+
+
+def _states(batch: Batch, U: Tensor) -> Tensor:
+    """Unknowns (z, n) -> value and gradient of each component at the points: (z * e * q, C, 1 + d)."""
+    parts = [
+        torch.einsum("eqmb,zeb->zeqm", s, U[:, i]) for s, i in zip(batch.shapes, batch.unknowns, strict=True)
+    ]
+    return torch.stack(parts, dim=3).flatten(0, 2)
+
+
+def _moved(batch: Batch, device: torch.device, identified: np.ndarray) -> Batch:
+    """A batch on a device, with unknowns as they are identified; components that share shape functions share them there too."""
+    shapes: dict[int, Tensor] = {}
+    for s in batch.shapes:
+        shapes.setdefault(id(s), s.contiguous().to(device))
+    return Batch(
+        x=batch.x.to(device),
+        dx=batch.dx.to(device),
+        shapes=[shapes[id(s)] for s in batch.shapes],
+        unknowns=[torch.from_numpy(identified[u.numpy()]).to(device) for u in batch.unknowns],
+        normals=None if batch.normals is None else batch.normals.to(device),
+    )
+
+
+def _first(batch: Batch, device: torch.device, cells: int = 8) -> Batch:
+    """A few cells of a batch, spread over it."""
+    few = torch.linspace(0, len(batch.dx) - 1, min(cells, len(batch.dx))).long()
+    return replace(
+        batch,
+        x=batch.x[few].to(device),
+        dx=batch.dx[few].to(device),
+        shapes=[s[few].to(device) for s in batch.shapes],
+        unknowns=[u[few].to(device) for u in batch.unknowns],
+        normals=None if batch.normals is None else batch.normals[few].to(device),
+    )
+
+
+def _close(a: Tensor, b: Tensor) -> bool:
+    return bool((a - b).abs().max() <= 1e-11 * b.abs().max().clamp(min=1e-300))

@@ -1,0 +1,175 @@
+"""One step in time as tables: how new layers follow from known ones. What marching needs to know of a scheme.
+
+A step of length h makes m new layers of values. At some moments of the step the equation is evaluated, with values and rates
+that are combinations of the known and the new layers; each new layer takes a combination of the moments as its equation:
+    test R(value U, slope U / h) = 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import PcpinnError
+from .time_scheme import derivatives, gauss_points, radau_points
+
+STEPS = ("euler", "crank-nicolson", "bdf2", "radau", "gauss")
+
+
+@dataclass(frozen=True)
+class StepScheme:
+    """Places are in units of the step, from its start at 0 to its end at 1, which is the last layer.
+
+    Attributes:
+        name: of the scheme.
+        past: (H,) places of the known layers, at most 0; the last is the start.
+        nodes: (m,) places of the new layers.
+        moments: (q,) where the equation is evaluated.
+        value, slope: (q, H + m) values and rates there, from all layers.
+        test: (m, q) equations of the new layers, from those at the moments.
+    """
+
+    name: str
+    past: np.ndarray
+    nodes: np.ndarray
+    moments: np.ndarray
+    value: np.ndarray
+    slope: np.ndarray
+    test: np.ndarray
+
+    @property
+    def history(self) -> int:
+        """Number of known layers H."""
+        return len(self.past)
+
+    @property
+    def order(self) -> int:
+        """Number of new layers m."""
+        return len(self.nodes)
+
+    def interpolation(self, places: np.ndarray) -> np.ndarray:
+        """(k, H + m): values at places (k,) from those of all layers, by the scheme's own polynomial."""
+        layers = np.concatenate([self.past, self.nodes])
+        low, high = layers[0], layers[-1]
+        return derivatives((layers - low) / (high - low), (np.asarray(places) - low) / (high - low))[0]
+
+    @property
+    def starter(self) -> StepScheme:
+        """The scheme of a first step, where only one layer is known."""
+        return self if self.history == 1 else step_scheme("euler")
+
+
+def step_scheme(name: str, order: int = 1) -> StepScheme:
+    """A scheme by name; `order` is the number of layers of radau (order 2m - 1) and gauss (order 2m).
+
+    Raises:
+        PcpinnError: for an unknown name.
+    """
+    start, end = np.zeros(1), np.ones(1)
+    if name in ("radau", "gauss", "euler"):
+        nodes = radau_points(1 if name == "euler" else order)
+        moments = gauss_points(order)[0] if name == "gauss" else nodes
+        value, slope = derivatives(np.concatenate([start, nodes]), moments)
+        return StepScheme(name, start, nodes, moments, value, slope, np.eye(len(nodes)))
+    if name == "crank-nicolson":
+        slope = np.array([[-1.0, 1.0], [-1.0, 1.0]])
+        return StepScheme(name, start, end, np.array([0.0, 1.0]), np.eye(2), slope, np.array([[0.5, 0.5]]))
+    if name == "bdf2":
+        value, slope = np.array([[0.0, 0.0, 1.0]]), np.array([[0.5, -2.0, 1.5]])
+        return StepScheme(name, np.array([-1.0, 0.0]), end, end, value, slope, np.eye(1))
+    raise PcpinnError(f"time_scheme={name!r} does not march", f"use {', '.join(STEPS)}")
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The layers of some steps of a scheme in a row, as tables of the whole: H known layers, then L = steps x m new ones.
+
+    Attributes:
+        scheme: of each step; the very first of a march takes its starter.
+        times: (steps + 1,) ends of the steps, all of the same length.
+        first: whether the march begins here.
+    """
+
+    scheme: StepScheme
+    times: np.ndarray
+    first: bool = False
+
+    @property
+    def steps(self) -> int:
+        """Number of steps."""
+        return len(self.times) - 1
+
+    @property
+    def length(self) -> float:
+        """Of one step."""
+        return float(self.times[-1] - self.times[0]) / self.steps
+
+    @property
+    def history(self) -> int:
+        """Number of known layers H."""
+        return self.scheme.history
+
+    @property
+    def count(self) -> int:
+        """Number of new layers L."""
+        return self.steps * self.scheme.order
+
+    @cached_property
+    def moments(self) -> np.ndarray:
+        """(Q,) times at which the equation is evaluated."""
+        return np.concatenate(
+            [t + self.length * self._at(k).moments for k, t in enumerate(self.times[:-1])]
+        )
+
+    @cached_property
+    def layers(self) -> np.ndarray:
+        """(L,) times of the new layers."""
+        return (self.times[:-1, None] + self.length * self.scheme.nodes).ravel()
+
+    @cached_property
+    def value(self) -> np.ndarray:
+        """(Q, H + L)."""
+        return self._spread("value")
+
+    @cached_property
+    def slope(self) -> np.ndarray:
+        """(Q, H + L), per unit of time."""
+        return self._spread("slope") / self.length
+
+    @cached_property
+    def test(self) -> np.ndarray:
+        """(L, Q)."""
+        blocks = [self._at(k).test for k in range(self.steps)]
+        result = np.zeros((self.count, len(self.moments)))
+        row = column = 0
+        for block in blocks:
+            result[row : row + block.shape[0], column : column + block.shape[1]] = block
+            row, column = row + block.shape[0], column + block.shape[1]
+        return result
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """(L,) positive weights of an integral over time, of sum one."""
+        ends = np.concatenate([[0.0], self.scheme.nodes])
+        return np.tile(np.diff(ends), self.steps) / self.steps
+
+    def moments_of(self, step: int) -> slice:
+        """Which moments belong to a step."""
+        counts = [len(self._at(k).moments) for k in range(step + 1)]
+        return slice(sum(counts[:-1]), sum(counts))
+
+    def _at(self, step: int) -> StepScheme:
+        return self.scheme.starter if self.first and step == 0 else self.scheme
+
+    def _spread(self, table: str) -> np.ndarray:
+        rows = []
+        for k in range(self.steps):
+            scheme = self._at(k)
+            block = getattr(scheme, table)
+            row = np.zeros((len(block), self.history + self.count))
+            at = self.history - scheme.history + k * self.scheme.order
+            row[:, at : at + block.shape[1]] = block
+            rows.append(row)
+        return np.concatenate(rows)

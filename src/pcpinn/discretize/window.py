@@ -1,0 +1,273 @@
+"""A window of time: some steps as one system of equations, F(U) = 0, for the values U (L, n) at its new layers.
+
+The first layers are known: they are the end of the window before. F'(U) is kept as matrices of space at the window's moments
+(`WindowMatrix`), never as one large matrix, unless a preconditioner asks for that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from ..errors import PcpinnError
+from ..problem.problem import Problem
+from .constraints import Constraints, find_constraints
+from .mesh import Mesh
+from .slab_mesh import ENDS
+from .spatial_form import SpatialForm
+from .step_scheme import Layers
+from .system import distinct_points
+
+_PROBES = (0.0, 0.137, 0.5, 0.811)
+
+
+class MarchSpace:
+    """Everything about a problem over time that stays the same from window to window.
+
+    Args:
+        problem: of first order in time, on a domain with time.
+        mesh: of space.
+        times: (start, end) of the march.
+        degree, quadrature: of the elements.
+        device: where residuals and matrices are computed.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        mesh: Mesh,
+        times: tuple[float, float],
+        degree: int,
+        quadrature: int | None = None,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        problem.check_boundaries([*mesh.boundary_names, "initial"])
+        self.problem, self.mesh, self.start_time = problem, mesh, times[0]
+        self.form = SpatialForm(problem, mesh, degree, quadrature, device)
+        self._probes = times[0] + (times[1] - times[0]) * np.array(_PROBES)
+        samples = [self.form.sample_points(float(t)) for t in self._probes]
+        self.form.jets.check_first_order(torch.cat(samples))
+        fixed = [self._constraints(t) for t in self._probes]
+        self.structure = fixed[0]
+        c, master = self.structure.constrained, self.structure.master
+        self.values_constant = all(np.array_equal(f.value, fixed[0].value) for f in fixed)
+        slaves = master >= 0
+        identified = np.arange(self.form.size)
+        identified[c[slaves]] = master[slaves]
+        self.form.prepare(identified, (c[slaves], master[slaves]), self._probes)
+        self.device = self.form.device
+        self.constrained = torch.from_numpy(c).to(self.device)
+        self.repeats = torch.from_numpy(np.where(slaves, master, c)).to(self.device)
+        self.is_slave = torch.from_numpy(slaves).to(self.device)
+        row_fixed = np.zeros(self.form.size, dtype=bool)
+        row_fixed[c] = True
+        self._entries_fixed = torch.from_numpy(row_fixed[self.form.rows]).to(self.device)
+        self.points, self.point_of = distinct_points(self.form.space.unknown_nodes, self.form.components)
+
+    @property
+    def size(self) -> int:
+        """Unknowns per layer n."""
+        return self.form.size
+
+    @property
+    def components(self) -> int:
+        """Number of scalar components C."""
+        return self.form.components
+
+    @property
+    def weights(self) -> np.ndarray:
+        """(n,) of a discrete L2 norm in space."""
+        return self.form.space.weights
+
+    @cached_property
+    def evolving(self) -> np.ndarray:
+        """(C,) whether a component has a derivative in time; the others (a pressure) have no initial value of their own."""
+        u, rate = (torch.randn(1, self.size, dtype=torch.float64, generator=_generator(k)).to(self.device) for k in (0, 1))
+        mass = abs(self.form.to_scipy(self.form.matrices(self._probes[:1], u, rate)[0][1]))
+        touched = np.asarray(mass.sum(axis=0)).ravel() > 0
+        of = self.form.space.unknown_components
+        return np.array([touched[of == k].any() for k in range(self.components)])
+
+    def initial_values(self) -> Tensor:
+        """(n,) values at the start, from the conditions on "initial"; zero for what does not evolve.
+
+        Raises:
+            PcpinnError: when a field that evolves has none.
+        """
+        found = self._constraints(self.start_time, initial=True)
+        value = np.full(self.size, np.nan)
+        value[found.constrained] = np.where(found.master < 0, found.value, np.nan)
+        slaves = found.master >= 0
+        value[found.constrained[slaves]] = value[found.master[slaves]]
+        of = self.form.space.unknown_components
+        for k in range(self.components):
+            missing = np.isnan(value[of == k])
+            if missing.any() and self.evolving[k]:
+                names = [f.name for f in self.problem.unknowns for _ in range(f.components)]
+                raise PcpinnError(
+                    f"field {names[k]!r} has no initial value", "add boundary={'initial': Dirichlet(...)} for it"
+                )
+        return torch.from_numpy(np.nan_to_num(value)).to(self.device)
+
+    def prescribed(self, t: float) -> Tensor:
+        """Values (c,) of the constrained unknowns at a moment."""
+        found = self.structure if self.values_constant else self._constraints(t)
+        return torch.from_numpy(found.value).to(self.device)
+
+    def without_constrained(self, entries: Tensor, unit: bool) -> Tensor:
+        """Entries with the rows of constrained unknowns emptied, or saying u_i = ..., u_i - u_j = ... (unit)."""
+        entries = torch.where(self._entries_fixed, 0.0, entries)
+        if unit:
+            form = self.form
+            entries[torch.from_numpy(form.diagonal).to(self.device)[self.constrained]] = 1.0
+            entries[torch.from_numpy(form.extra).to(self.device)] = -1.0
+        return entries
+
+    def _constraints(self, t: float, initial: bool = False) -> Constraints:
+        space = self.form.space
+
+        def nodes_on(boundary: str, component: int) -> np.ndarray:
+            own, offset = space.scalar[component], space.offsets[component]
+            if boundary in ENDS:
+                count = own.size if initial and boundary == "initial" else 0
+                return offset + np.arange(count)
+            return offset + own.boundary_nodes(self.mesh.facets(boundary))
+
+        return find_constraints(self.problem, _Layer(self.form, t), nodes_on)
+
+
+class _Layer:
+    """The unknowns of one layer, as `find_constraints` wants them."""
+
+    def __init__(self, form: SpatialForm, t: float) -> None:
+        self._space = form.space
+        self.size = form.size
+        self.unknown_nodes = np.column_stack([self._space.unknown_nodes, np.full(form.size, t)])
+        self.unknown_components = self._space.unknown_components
+
+    def component_range(self, name: str) -> range:
+        """Component numbers of a field."""
+        return self._space.component_range(name)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Some steps of a march.
+
+    Attributes:
+        space: what stays the same.
+        layers: the steps.
+        known: (H, n) layers before the window, the last at its start.
+    """
+
+    space: MarchSpace
+    layers: Layers
+    known: Tensor
+
+    @cached_property
+    def prescribed(self) -> Tensor:
+        """(L, c) values of the constrained unknowns at the new layers."""
+        return torch.stack([self.space.prescribed(float(t)) for t in self.layers.layers])
+
+    def residual(self, U: Tensor) -> Tensor:
+        """F (L, n) at U (L, n); rows of constrained unknowns are u_i - g_i."""
+        every = torch.cat([self.known, U])
+        values, rates = self._table("value") @ every, self._table("slope") @ every
+        result = self._table("test") @ self.space.form.residual(self.layers.moments, values, rates)
+        c, repeats, slave = self.space.constrained, self.space.repeats, self.space.is_slave
+        result[:, c] = U[:, c] - torch.where(slave, U[:, repeats], self.prescribed)
+        return result
+
+    def linearise(self, U: Tensor) -> WindowMatrix:
+        """F'(U)."""
+        every = torch.cat([self.known, U])
+        values, rates = self._table("value") @ every, self._table("slope") @ every
+        pairs = self.space.form.matrices(self.layers.moments, values, rates)
+        return WindowMatrix(self.space, self.layers, pairs)
+
+    def _table(self, name: str) -> Tensor:
+        return torch.from_numpy(getattr(self.layers, name)).to(self.space.device)
+
+
+class WindowMatrix:
+    """F'(U) as an operator on (L, n): matrices of space at the moments, combined by the scheme's tables."""
+
+    def __init__(self, space: MarchSpace, layers: Layers, pairs: list[tuple[Tensor, Tensor]]) -> None:
+        self.space, self.layers = space, layers
+        cleaned: dict[int, Tensor] = {}
+        for entries in (e for pair in pairs for e in pair):
+            if id(entries) not in cleaned:
+                cleaned[id(entries)] = space.without_constrained(entries, unit=False)
+        self.pairs = [(cleaned[id(k)], cleaned[id(m)]) for k, m in pairs]
+        H, device = layers.history, space.device
+        self._value = torch.from_numpy(layers.value[:, H:]).to(device)
+        self._slope = torch.from_numpy(layers.slope[:, H:]).to(device)
+        self._test = torch.from_numpy(layers.test).to(device)
+        self._products: dict[tuple[int, bool], Tensor] = {}
+
+    def apply(self, U: Tensor) -> Tensor:
+        """(L, n) -> (L, n)."""
+        values, rates = self._value @ U, self._slope @ U
+        at_moments = torch.stack(
+            [self._csr(k) @ u + self._csr(m) @ v for (k, m), u, v in zip(self.pairs, values, rates, strict=True)]
+        )
+        result = self._test @ at_moments
+        c, repeats, slave = self.space.constrained, self.space.repeats, self.space.is_slave
+        result[:, c] = U[:, c] - torch.where(slave, U[:, repeats], 0.0)
+        return result
+
+    def apply_transpose(self, R: Tensor) -> Tensor:
+        """(L, n) -> (L, n)."""
+        c, repeats, slave = self.space.constrained, self.space.repeats, self.space.is_slave
+        at_moments = self._test.T @ R
+        values = torch.stack([self._csr(k, True) @ r for (k, _), r in zip(self.pairs, at_moments, strict=True)])
+        rates = torch.stack([self._csr(m, True) @ r for (_, m), r in zip(self.pairs, at_moments, strict=True)])
+        result = self._value.T @ values + self._slope.T @ rates
+        result[:, c] += R[:, c]
+        result.index_add_(1, repeats[slave], -R[:, c[slave]])
+        return result
+
+    def mean(self) -> tuple[Tensor, Tensor]:
+        """(nnz,) each: dR/du with unit rows of constrained unknowns, and dR/du_t, both averaged over the moments."""
+        by_value = torch.stack([k for k, _ in self.pairs]).mean(0)
+        by_rate = torch.stack([m for _, m in self.pairs]).mean(0)
+        return self.space.without_constrained(by_value, unit=True), by_rate
+
+    def to_scipy(self) -> sp.csr_matrix:
+        """The whole matrix (L n, L n)."""
+        form, L = self.space.form, self.layers.count
+        total = sp.csr_matrix((L * form.size, L * form.size))
+        test, value, slope = (t.cpu().numpy() for t in (self._test, self._value, self._slope))
+        for q, (k, m) in enumerate(self.pairs):
+            for table, entries in ((value, k), (slope, m)):
+                total = total + sp.kron(test[:, [q]] @ table[[q]], form.to_scipy(entries), format="csr")
+        unit = form.to_scipy(self.space.without_constrained(torch.zeros_like(self.pairs[0][0]), unit=True))
+        total = sp.csr_matrix(total + sp.kron(sp.identity(L), unit))
+        total.eliminate_zeros()
+        return total
+
+    def _csr(self, entries: Tensor, transpose: bool = False) -> Tensor:
+        key = (id(entries), transpose)
+        if key not in self._products:
+            form = self.space.form
+            indptr, indices, data = form.indptr, form.indices, entries
+            if transpose:
+                indptr, indices, order = form.transposition
+                data = entries[torch.from_numpy(order).to(entries.device)]
+            self._products[key] = torch.sparse_csr_tensor(
+                torch.from_numpy(np.asarray(indptr, dtype=np.int64)).to(entries.device),
+                torch.from_numpy(np.asarray(indices, dtype=np.int64)).to(entries.device),
+                data,
+                size=(form.size, form.size),
+                check_invariants=False,
+            )
+        return self._products[key]
+
+
+def _generator(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)

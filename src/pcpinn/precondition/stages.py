@@ -1,0 +1,269 @@
+"""P for the steps of a march: all layers of a step at once, decoupled by the eigenvectors of the scheme.
+
+A step's matrix is V ⊗ K + S ⊗ M with small matrices V, S of the scheme and K = dR/du, M = dR/du_t averaged over the step. With
+V^-1 S = T Λ T^-1 it takes one system (K + λ M) x = r in space per eigenvalue, conjugate pairs once. These are solved by (incomplete)
+factors on the host or by dense inverses on a GPU. Several steps in a window are solved in the order of time.
+"""
+
+from __future__ import annotations
+
+import time
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+import torch
+from torch import Tensor
+
+from ..discretize.window import WindowMatrix
+from ..errors import PcpinnError
+
+_DENSE_ROWS = 24_000
+
+
+@dataclass(frozen=True)
+class Stages:
+    """How to build P.
+
+    Attributes:
+        drop_tolerance: of incomplete factors; 0 for complete ones.
+        fill_factor: most entries of the factors, in multiples of those of the matrix.
+        ordering: SuperLU's order of elimination.
+        dense: use dense inverses on a GPU, up to 24 000 unknowns per layer.
+    """
+
+    drop_tolerance: float = 0.0
+    fill_factor: float = 50.0
+    ordering: str = "COLAMD"
+    dense: bool = True
+
+    def build(self, matrix: WindowMatrix) -> StageSolver:
+        """P for a window.
+
+        Raises:
+            PcpinnError: when a system in space is singular.
+        """
+        return StageSolver(self, matrix)
+
+
+class StageSolver:
+    """P^-1 and P^-T on (L, n), kept over windows of the same shape for as long as it is good enough."""
+
+    def __init__(self, recipe: Stages, matrix: WindowMatrix) -> None:
+        started = time.perf_counter()
+        layers, space = matrix.layers, matrix.space
+        self.recipe, self.length, self.first = recipe, layers.length, layers.first and layers.history > 1
+        self._m, H = layers.scheme.order, layers.history
+        last = slice((layers.steps - 1) * self._m, layers.steps * self._m)
+        moments = layers.moments_of(layers.steps - 1)
+        test = layers.test[last, moments]
+        V = test @ layers.value[moments][:, H:][:, last]
+        S = test @ layers.slope[moments][:, H:][:, last]
+        self._undo = torch.from_numpy(np.linalg.inv(V)).to(space.device)
+        eigenvalues, T = np.linalg.eig(np.linalg.solve(V, S))
+        keep = [k for k, z in enumerate(eigenvalues) if z.imag >= -1e-12 * abs(z)]
+        self._modes = [(complex(eigenvalues[k]), abs(eigenvalues[k].imag) > 1e-12 * abs(eigenvalues[k])) for k in keep]
+        to_modes = np.linalg.inv(T)[keep]
+        self._to = torch.from_numpy(to_modes.astype(complex)).to(space.device)
+        self._from = torch.from_numpy(T[:, keep].astype(complex)).to(space.device)
+        by_value, by_rate = matrix.mean()
+        K, M = space.form.to_scipy(by_value), space.form.to_scipy(by_rate)
+        dense = recipe.dense and space.device.type == "cuda" and space.size <= _DENSE_ROWS
+        solver = _DenseSolver if dense else _HostSolver
+        self._solvers = [
+            solver(K + (z * M if is_complex else z.real * M), recipe, space.device) for z, is_complex in self._modes
+        ]
+        self._free = torch.ones(space.size, dtype=torch.bool, device=space.device)
+        self._free[space.constrained] = False
+        self.setup_s = time.perf_counter() - started
+
+    def fits(self, matrix: WindowMatrix) -> bool:
+        """Whether a window has steps of the same kind and length."""
+        layers = matrix.layers
+        first = layers.first and layers.history > 1
+        return abs(layers.length - self.length) <= 1e-9 * self.length and first == self.first
+
+    def apply(self, R: Tensor, matrix: WindowMatrix) -> Tensor:
+        """P^-1 R (L, n), step after step."""
+        m = self._m
+        if len(R) == m:
+            return self._solve(R)
+        X = torch.zeros_like(R)
+        for s in range(0, len(R), m):
+            right = R[s : s + m] - (matrix.apply(X)[s : s + m] if s else 0.0)
+            X[s : s + m] = self._solve(right)
+        return X
+
+    def apply_transpose(self, R: Tensor, matrix: WindowMatrix) -> Tensor:
+        """P^-T R (L, n), backwards."""
+        m = self._m
+        if len(R) == m:
+            return self._solve_transpose(R)
+        right, X = R.clone(), torch.zeros_like(R)
+        for s in reversed(range(0, len(R), m)):
+            X[s : s + m] = self._solve_transpose(right[s : s + m])
+            only = torch.zeros_like(R)
+            only[s : s + m] = X[s : s + m]
+            right[:s] -= matrix.apply_transpose(only)[:s]
+        return X
+
+    def _solve(self, R: Tensor) -> Tensor:
+        Y = torch.where(self._free, self._undo @ R, R)
+        Z = self._to @ Y.to(self._to.dtype)
+        return self._combine(self._from, Z, transpose=False)
+
+    def _solve_transpose(self, R: Tensor) -> Tensor:
+        Z = self._from.T @ R.to(self._to.dtype)
+        Y = self._combine(self._to.T, Z, transpose=True)
+        return torch.where(self._free, self._undo.T @ Y, Y)
+
+    def _combine(self, back: Tensor, Z: Tensor, transpose: bool) -> Tensor:
+        """Solve each mode of Z (modes, n) and add up; a conjugate pair gives twice the real part of one."""
+        total = torch.zeros(len(back), Z.shape[1], dtype=torch.float64, device=Z.device)
+        for k, ((_, is_complex), solver) in enumerate(zip(self._modes, self._solvers, strict=True)):
+            x = solver.solve(Z[k] if is_complex else Z[k].real, transpose)
+            part = back[:, k][:, None] * x[None, :].to(back.dtype)
+            total += (2.0 if is_complex else 1.0) * part.real
+        return total
+
+    def describe(self) -> dict[str, Any]:
+        """For the report."""
+        facts = {"name": "stages", "modes": len(self._modes), "solves": self._solvers[0].kind}
+        if self._solvers[0].kind == "factors":
+            facts |= {"drop_tolerance": self.recipe.drop_tolerance, "fill": round(self._solvers[0].fill, 2)}
+        return {**facts, "setup_s": round(self.setup_s, 3)}
+
+
+class _HostSolver:
+    """SuperLU factors, real or complex."""
+
+    kind = "factors"
+
+    def __init__(self, A: sp.spmatrix, recipe: Stages, device: torch.device) -> None:
+        A = A.tocsc()
+        try:
+            if recipe.drop_tolerance > 0:
+                self._lu = spla.spilu(
+                    A, drop_tol=recipe.drop_tolerance, fill_factor=recipe.fill_factor, permc_spec=recipe.ordering
+                )
+            else:
+                self._lu = spla.splu(A, permc_spec=recipe.ordering)
+        except (RuntimeError, MemoryError) as error:
+            raise PcpinnError(
+                f"the factorisation of a step failed: {error}",
+                "check the boundary conditions; take shorter steps (time_cells) or lower drop_tolerance",
+            ) from error
+        self.fill = (self._lu.L.nnz + self._lu.U.nnz) / A.nnz
+        self._dtype = A.dtype
+
+    def solve(self, r: Tensor, transpose: bool) -> Tensor:
+        """(n,) -> (n,), by way of the host."""
+        b = r.cpu().numpy().astype(self._dtype)
+        x = self._lu.solve(b, "T") if transpose else self._lu.solve(b)
+        return torch.from_numpy(x).to(r.device)
+
+
+class _DenseSolver:
+    """A dense inverse on a GPU."""
+
+    kind = "dense inverses"
+    fill = 0.0
+
+    def __init__(self, A: sp.spmatrix, recipe: Stages, device: torch.device) -> None:
+        A = A.tocoo()
+        dense = torch.zeros(A.shape, dtype=torch.complex128 if np.iscomplexobj(A.data) else torch.float64, device=device)
+        at = torch.from_numpy(np.stack([A.row, A.col]).astype(np.int64)).to(device)
+        dense[at[0], at[1]] = torch.from_numpy(A.data).to(device)
+        try:
+            self._inverse = torch.linalg.inv(dense)
+        except RuntimeError as error:
+            raise PcpinnError(
+                f"the matrix of a step cannot be inverted: {error}", "check the boundary conditions; take shorter steps"
+            ) from error
+
+    def solve(self, r: Tensor, transpose: bool) -> Tensor:
+        """(n,) -> (n,)."""
+        return (self._inverse.T if transpose else self._inverse) @ r.to(self._inverse.dtype)
+
+
+class WindowResidual:
+    """u -> W P^-1 (A u - b) on flat unknowns (L n,), differentiable: what the training of a window sees.
+
+    Args:
+        matrix: A = F'(u_0).
+        right: b = A u_0 - F(u_0), (L, n).
+        solver: P.
+        weights: (L n,) of the norm.
+        refinement: steps x <- x + P^-1 (r - A x) after each application of P^-1.
+    """
+
+    def __init__(
+        self, matrix: WindowMatrix, right: Tensor, solver: StageSolver, weights: np.ndarray, refinement: int = 0
+    ) -> None:
+        self.matrix, self.solver, self.weights, self.refinement = matrix, solver, weights, refinement
+        self.device, self.dtype = right.device, torch.float64
+        self._shape = right.shape
+        self._root = torch.from_numpy(np.sqrt(weights)).to(self.device)
+        self._solved = self.inverse(right).reshape(-1)
+        self._right = self._root * self._solved
+        self.target_norm = float(self._right.norm())
+
+    def reweighted(self, weights: np.ndarray) -> WindowResidual:
+        """The same with other weights (L n,) of the norm."""
+        other = copy(self)
+        other.weights = weights
+        other._root = torch.from_numpy(np.sqrt(weights)).to(self.device)
+        other._right = other._root * self._solved
+        other.target_norm = float(other._right.norm())
+        return other
+
+    def __call__(self, u: Tensor) -> Tensor:
+        """(L n,) -> (L n,)."""
+        return self.apply(u) - self._right
+
+    def apply(self, u: Tensor) -> Tensor:
+        """W P^-1 A u, differentiable in u."""
+        return _Apply.apply(u, self)
+
+    def apply_transpose(self, r: Tensor) -> Tensor:
+        """A^T P^-T W r."""
+        y = self.inverse_transpose((self._root * r).reshape(self._shape))
+        return self.matrix.apply_transpose(y).reshape(-1)
+
+    def forward(self, u: Tensor) -> Tensor:
+        """W P^-1 A u, outside of autograd."""
+        return self._root * self.inverse(self.matrix.apply(u.reshape(self._shape))).reshape(-1)
+
+    def inverse(self, R: Tensor) -> Tensor:
+        """P^-1 R, refined."""
+        X = self.solver.apply(R, self.matrix)
+        for _ in range(self.refinement):
+            X = X + self.solver.apply(R - self.matrix.apply(X), self.matrix)
+        return X
+
+    def inverse_transpose(self, R: Tensor) -> Tensor:
+        """P^-T R, refined."""
+        X = self.solver.apply_transpose(R, self.matrix)
+        for _ in range(self.refinement):
+            X = X + self.solver.apply_transpose(R - self.matrix.apply_transpose(X), self.matrix)
+        return X
+
+    def describe(self) -> dict[str, Any]:
+        """For the report."""
+        return {**self.solver.describe(), "refinement": self.refinement}
+
+
+class _Apply(torch.autograd.Function):
+    """Forward P^-1 A, backward its transpose."""
+
+    @staticmethod
+    def forward(ctx: Any, u: Tensor, operator: WindowResidual) -> Tensor:
+        ctx.operator = operator
+        return operator.forward(u.detach())
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        return ctx.operator.apply_transpose(gradients[0]), None

@@ -1,0 +1,349 @@
+"""Algorithms 2 and 3: march through time, one network per window, each beginning with the weights of the one before."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..discretize.check import check_boundary, check_pointwise
+from ..discretize.slab_mesh import AnyMesh, SlabMesh
+from ..discretize.step_scheme import Layers
+from ..discretize.window import MarchSpace, Window
+from ..environment import describe_environment, peak_memory
+from ..errors import PcpinnError
+from ..network.mlp import MLP
+from ..precondition.stages import Stages
+from ..problem.problem import Problem
+from ..progress import Progress
+from ..train import History, LeastSquares, Stopping, train
+from ..train.heads import HeadSolver
+from .build import make_device, make_mesh, make_network, make_optimiser
+from .march_errors import MarchErrors
+from .march_files import MarchCheckpoint
+from .march_window import WindowNodes, WindowReport, WindowSettings, WindowSolver
+from .marched import MarchedNetwork, Plan
+from .reference import Reference, compare
+from .run_folder import create_run, finish_run, read_mesh_arrays, require_free
+from .settings import Settings
+from .solution import Solution, component_names
+
+_START_ROUNDS = 3
+
+
+def march(
+    problem: Problem,
+    settings: Settings,
+    *,
+    out: Path | None = None,
+    reference: Reference | None = None,
+    progress: Progress | None = None,
+    record: Mapping[str, Any] | None = None,
+    resume: bool = False,
+    mesh: AnyMesh | None = None,
+) -> Solution:
+    """Solve a problem over time step by step; the arguments are those of `pcpinn.solve`."""
+    started = time.perf_counter()
+    progress = progress or Progress()
+    facts = {"problem": problem.name, "preset": None, "method": "pcpinn", **(record or {})}
+    device = make_device(settings.device)
+    if reference is not None:
+        reference.check_fits(problem.domain.dimension, problem.components)
+    if out is not None and not resume:
+        require_free(out)
+    progress.stage("mesh")
+    if resume and out is not None:
+        mesh = read_mesh_arrays(out / "mesh.safetensors")
+    mesh = mesh or make_mesh(problem, settings)
+    if not isinstance(mesh, SlabMesh):
+        raise PcpinnError("a march needs a domain over time", "use shape.over(start, end)")
+    plan = Plan(settings.time_scheme, settings.time_order, settings.march, problem.components)
+    windows = _windows(mesh.times, settings.march)
+    progress.stage("assembly")
+    space = MarchSpace(
+        problem, mesh.space, (mesh.times[0], mesh.times[-1]), settings.degree, settings.quadrature, device
+    )
+    _check(space)
+    network = make_network(problem, mesh.space, settings, problem.components * plan.layers)
+    initial = space.initial_values()
+    solver = _window_solver(space, network, plan, settings)
+    checkpoint = None
+    thetas: list[Tensor] = []
+    reports: list[WindowReport] = []
+    if out is not None:
+        checkpoint = MarchCheckpoint(out, settings.checkpoint_every)
+        if not resume:
+            fields = [asdict(f) for f in problem.unknowns]
+            create_run(out, {**facts, "fields": fields, "settings": settings.to_dict()}, mesh)
+        else:
+            thetas, reports, scale = checkpoint.read(network.theta, len(windows))
+            if thetas:
+                with torch.no_grad():
+                    network.output_scale.fill_(scale)
+    progress.stage("initial values", _START_ROUNDS)
+    if not thetas:
+        thetas = [_fit_start(network, space, plan, initial, settings, progress)]
+    setup_s = time.perf_counter() - started
+
+    errors = MarchErrors(space, plan, mesh.times, reference, settings.discrete)
+    history = History()
+    layered = np.outer(Layers(plan.steps, windows[0][0]).weights, _weights(space, settings)).ravel()
+    progress.stage("marching", len(windows))
+    training_started = time.perf_counter()
+    known = initial[None].repeat(plan.steps.history, 1)
+    every = max(1, settings.refresh)
+    stopped = "all steps"
+    for number, (times, first) in enumerate(windows):
+        window = Window(space, Layers(plan.steps, times, first), known)
+        if number < len(thetas) - 1:  # done before a resume
+            with torch.no_grad():
+                network.theta.copy_(thetas[number + 1])
+            report = reports[number]
+        else:
+            if number % every == 0:
+                solver.refresh()
+                if checkpoint is not None and checkpoint.due():
+                    checkpoint.write(thetas, reports, network)
+            report = solver.solve(window, layered, _guesses(network, thetas[-1], plan, number))
+            reports.append(report)
+            thetas.append(network.theta.detach().clone())
+        U = solver.values()
+        errors.add(window, U, solver)
+        known = torch.cat([known, U])[-plan.steps.history :]
+        residual = report.residuals[-1]
+        history.add(number + 1, time.perf_counter() - training_started, 0.5 * residual**2)
+        progress.update(number + 1, 0.5 * residual**2)
+        if time.perf_counter() - training_started > settings.time_limit:
+            stopped = "time limit"
+            break
+    train_s = time.perf_counter() - training_started
+    if stopped == "time limit":
+        raise _too_slow(len(thetas) - 1, len(windows), settings, checkpoint, thetas, reports, network)
+
+    progress.stage("errors")
+    marched = MarchedNetwork(network, plan, mesh.times, torch.stack(thetas))
+    names = component_names(problem.unknowns)
+    measured: dict[str, Any] = dict.fromkeys(_ERRORS)
+    if reference is not None:
+        with torch.no_grad():
+            u = marched(torch.as_tensor(reference.points).to(marched.theta)).double().cpu().numpy()
+        measured |= compare(u, reference, names)
+        errors.finish(u)
+    measured |= errors.totals()
+    result = {
+        **facts,
+        "seed": settings.seed,
+        "device": device.type,
+        "dofs": space.size * plan.layers,
+        "parameters": network.parameter_count,
+        "iterations": sum(r.iterations for r in reports),
+        "stopped_by": stopped,
+        "loss": history.rows[-1][2],
+        "optimiser": solver.optimiser.name,
+        "optimiser_reason": "after least-squares steps of the last layer",
+        "discretisation": {"name": "march", "degree": settings.degree, "cells": mesh.cell_count},
+        "preconditioner": {} if solver.operator is None else solver.operator.describe(),
+        "march": _describe(reports, plan, windows, errors),
+        "errors": measured,
+        "certificate": None,
+        "reference": None
+        if reference is None
+        else {"kind": reference.kind, "error": reference.error, "points": len(reference.points), "note": reference.note},
+    }
+    total = time.perf_counter() - started
+    result["time"] = {"setup_s": round(setup_s, 3), "train_s": round(train_s, 3), "total_s": round(total, 3)}
+    result["memory"] = peak_memory(device)
+    result["environment"] = describe_environment(device)
+    solution = Solution(marched, problem.unknowns, mesh, result, history, settings.to_dict(), problem)
+    if out is not None:
+        errors.write(out / "errors.csv")
+        finish_run(out, solution)
+        MarchCheckpoint(out, 0.0).remove()
+    return solution
+
+
+_ERRORS = ("l2re", "l1re", "mse", "mae", "max", "field", "training", "discretisation", "estimate", "bound")
+
+
+def _windows(times: np.ndarray, per_window: int) -> list[tuple[np.ndarray, bool]]:
+    """Ends of the steps of each window, and whether it is the first; steps of a window have one length."""
+    steps = len(times) - 1
+    if steps % per_window:
+        raise PcpinnError(
+            f"{steps} steps cannot be cut into windows of {per_window}", f"make time_cells a multiple of {per_window}"
+        )
+    result = []
+    for k in range(0, steps, per_window):
+        part = times[k : k + per_window + 1]
+        lengths = np.diff(part)
+        if np.ptp(lengths) > 1e-9 * lengths.max():
+            raise PcpinnError("the steps of a window differ in length", "use march=1 with time_halvings")
+        result.append((part, k == 0))
+    return result
+
+
+def _check(space: MarchSpace) -> None:
+    """Flux, source and conditions: shapes, finite values, true derivatives."""
+    form = space.form
+    check_pointwise(form.pointwise, form.sample_points(space.start_time))
+    for flux, x, normals in form.boundary_samples(space.start_time):
+        check_boundary(flux, x, normals, form.components)
+
+
+def _weights(space: MarchSpace, settings: Settings) -> np.ndarray:
+    if settings.weights == "uniform":
+        return np.full(space.size, 1 / space.size)
+    return space.weights
+
+
+def _window_solver(space: MarchSpace, network: MLP, plan: Plan, settings: Settings) -> WindowSolver:
+    drop = 0.0 if settings.drop_tolerance == "auto" else float(settings.drop_tolerance)
+    recipe = Stages(drop, settings.fill_factor, {"colamd": "COLAMD", "mmd": "MMD_AT_PLUS_A"}[settings.ordering])
+    own = WindowSettings(
+        tolerance=settings.tolerance or 1e-6,
+        iterations=settings.iterations,
+        patience=settings.patience or 0,
+        newton=settings.newton_iterations,
+        linear_part=settings.linearisation == "linear-part",
+        causality=settings.causality,
+        refinement=settings.refinement,
+        head_steps=settings.head_steps,
+    )
+    nodes = WindowNodes.of(space, plan.layers)
+    loss = LeastSquares(network, nodes, _Identity(torch.zeros(len(nodes.point_of)), np.ones(len(nodes.point_of)), network))
+    optimiser, _ = make_optimiser(settings, loss)
+    return WindowSolver(space, network, plan.layers, recipe, optimiser, own, settings.seed)
+
+
+class _Identity:
+    """u -> W (u - target): plain regression, for the initial values."""
+
+    def __init__(self, target: Tensor, weights: np.ndarray, network: MLP) -> None:
+        self.device, self.dtype, self.weights = network.theta.device, network.theta.dtype, weights
+        self._root = torch.from_numpy(np.sqrt(weights)).to(self.device, self.dtype)
+        self._target = target.to(self.device, self.dtype)
+        self.target_norm = float((self._root * self._target).norm()) or 1.0
+
+    def __call__(self, u: Tensor) -> Tensor:
+        return self._root * (u - self._target)
+
+    def apply(self, u: Tensor) -> Tensor:
+        """W u."""
+        return self._root * u
+
+    def apply_transpose(self, r: Tensor) -> Tensor:
+        """W r."""
+        return self._root * r
+
+    def describe(self) -> dict[str, Any]:
+        """Nothing to say."""
+        return {"name": "identity"}
+
+
+def _fit_start(
+    network: MLP, space: MarchSpace, plan: Plan, initial: Tensor, settings: Settings, progress: Progress
+) -> Tensor:
+    """Train the network on the initial values, in one head; all heads get its weights."""
+    nodes = WindowNodes.of(space, 1)
+    one = _single_head(network, plan)
+    loss = LeastSquares(one, nodes, _Identity(initial, _weights(space, settings), one))
+    optimiser, _ = make_optimiser(settings, loss)
+    stopping = Stopping(
+        settings.start_iterations, 0.1 * (settings.tolerance or 1e-6), math.inf, 0 if settings.patience is None else settings.patience
+    )
+    HeadSolver().step(loss)
+    train(loss, optimiser, stopping, optimiser.start(loss, settings.seed), progress)
+    HeadSolver().step(loss)
+    with torch.no_grad():
+        network.output_scale.copy_(one.output_scale)
+        trunk = one.theta.detach()[: -one.head_size]
+        weight, bias = one.layers(one.theta.detach())[-1]
+        whole = network.theta.detach().clone()
+        whole[: len(trunk)] = trunk
+        w, b = network.layers(whole)[-1]
+        w.copy_(weight.repeat(plan.layers, 1))
+        b.copy_(bias.repeat(plan.layers))
+        network.theta.copy_(whole)
+    return network.theta.detach().clone()
+
+
+def _single_head(network: MLP, plan: Plan) -> MLP:
+    """A network with the same hidden layers, for one layer of time."""
+    lower = (network.centre - network.half_width).tolist()
+    upper = (network.centre + network.half_width).tolist()
+    one = MLP(network.architecture, lower, upper, plan.components, torch.Generator().manual_seed(0), network.theta.dtype)
+    one = one.to(network.theta.device)
+    with torch.no_grad():
+        one.frequencies.copy_(network.frequencies)
+        trunk = network.theta.detach()[: -network.head_size]
+        one.theta[: len(trunk)] = trunk
+    return one
+
+
+def _guesses(network: MLP, theta: Tensor, plan: Plan, number: int) -> list[Tensor]:
+    """Weights to begin a window with: the last layer repeated, or all layers continued by their polynomial in time."""
+    C, L = plan.components, plan.layers
+
+    def with_heads(table: np.ndarray) -> Tensor:
+        result = theta.clone()
+        weight, bias = network.layers(result)[-1]
+        mix = torch.from_numpy(table).to(theta)
+        weight.copy_(torch.einsum("ij,jcw->icw", mix, weight.clone().unflatten(0, (L, C))).flatten(0, 1))
+        bias.copy_((mix @ bias.clone().unflatten(0, (L, C))).flatten())
+        return result
+
+    last = np.zeros((L, L))
+    last[:, -1] = 1.0
+    guesses = [with_heads(last)]
+    if number and plan.per_window == 1 and L > 1:
+        nodes = plan.steps.nodes
+        table = np.stack(
+            [
+                np.prod([(1 + nodes - other) / (own - other) for i, other in enumerate(nodes) if i != j], axis=0)
+                for j, own in enumerate(nodes)
+            ],
+            axis=1,
+        )
+        guesses.append(with_heads(table))
+    return guesses
+
+
+def _describe(
+    reports: list[WindowReport], plan: Plan, windows: list[tuple[np.ndarray, bool]], errors: MarchErrors
+) -> dict[str, Any]:
+    reasons: dict[str, int] = {}
+    for r in reports:
+        reasons[r.reason] = reasons.get(r.reason, 0) + 1
+    return {
+        **plan.to_dict(),
+        "windows": len(windows),
+        "newton_iterations": sum(len(r.residuals) for r in reports),
+        "preconditioners": sum(r.rebuilt for r in reports),
+        "largest_residual": max(r.residuals[-1] for r in reports),
+        "ended_by": reasons,
+        "errors_by_time": errors.table(40),
+    }
+
+
+def _too_slow(
+    done: int,
+    windows: int,
+    settings: Settings,
+    checkpoint: MarchCheckpoint | None,
+    thetas: list[Tensor],
+    reports: list[WindowReport],
+    network: MLP,
+) -> PcpinnError:
+    if checkpoint is not None:
+        checkpoint.write(thetas, reports, network)
+    return PcpinnError(
+        f"the time limit of {settings.time_limit:g} s was reached after {done} of {windows} windows",
+        "continue the run with: pcpinn resume DIR --set time_limit=..., or take fewer steps or iterations",
+    )

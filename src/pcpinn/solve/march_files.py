@@ -1,0 +1,86 @@
+"""A march on disk: the weights of its windows, compactly; and its checkpoints."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..errors import PcpinnError
+from ..files import read_tensors, write_tensors
+from ..network.mlp import MLP
+from .march_window import WindowReport
+
+FILE = "march.safetensors"
+
+
+class MarchCheckpoint:
+    """Windows that are done, written at most every `interval` seconds; each file replaces the last atomically."""
+
+    def __init__(self, folder: Path, interval: float) -> None:
+        self.path, self.interval = Path(folder) / FILE, interval
+        self._last = time.monotonic()
+
+    def due(self) -> bool:
+        """Whether it is time for another."""
+        return time.monotonic() - self._last >= self.interval
+
+    def write(self, thetas: list[Tensor], reports: list[WindowReport], network: MLP) -> None:
+        """Replace the checkpoint."""
+        table = np.array([[r.residuals[-1], len(r.residuals), r.iterations, r.rebuilt] for r in reports]).reshape(-1, 4)
+        tensors = pack(torch.stack(thetas).cpu().numpy(), network.head_size)
+        metadata = {"scale": float(network.output_scale), "reasons": [r.reason for r in reports]}
+        write_tensors(self.path, {**tensors, "reports": table}, metadata)
+        self._last = time.monotonic()
+
+    def read(self, like: Tensor, windows: int) -> tuple[list[Tensor], list[WindowReport], float]:
+        """Weights and reports of the windows that are done; nothing if there is no checkpoint."""
+        if not self.path.exists():
+            return [], [], 1.0
+        tensors, metadata = read_tensors(self.path)
+        try:
+            thetas = unpack(tensors)
+            table, reasons = tensors["reports"], metadata["reasons"]
+            fits = thetas.shape[1] == len(like) and len(thetas) == len(table) + 1 == len(reasons) + 1 <= windows + 1
+            if not fits or not np.isfinite(thetas).all():
+                raise ValueError("it belongs to another march")
+            reports = [
+                WindowReport([float(r[0])] * max(1, int(r[1])), int(r[2]), int(r[3]), str(reason))
+                for r, reason in zip(table, reasons, strict=True)
+            ]
+            return [torch.from_numpy(row.copy()).to(like) for row in thetas], reports, float(metadata["scale"])
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+            raise PcpinnError(f"{self.path} is damaged: {error}", "start the solve again") from error
+
+    def remove(self) -> None:
+        """The march is finished; network.safetensors holds it all."""
+        self.path.unlink(missing_ok=True)
+
+
+def pack(thetas: np.ndarray, head_size: int) -> dict[str, np.ndarray]:
+    """(windows + 1, p) -> hidden layers, once for all windows in a row that share them, and the last layer of each window."""
+    trunks = thetas[:, : thetas.shape[1] - head_size]
+    new = np.concatenate([[True], np.any(trunks[1:] != trunks[:-1], axis=1)])
+    return {
+        "trunks": np.ascontiguousarray(trunks[new]),
+        "since": np.flatnonzero(new),
+        "heads": np.ascontiguousarray(thetas[:, thetas.shape[1] - head_size :]),
+    }
+
+
+def unpack(tensors: dict[str, np.ndarray]) -> np.ndarray:
+    """Inverse of `pack`.
+
+    Raises:
+        KeyError, ValueError: when the tensors are not those of a march.
+    """
+    since, heads, trunks = tensors["since"], tensors["heads"], tensors["trunks"]
+    if since.ndim != 1 or heads.ndim != 2 or trunks.ndim != 2 or not len(since) == len(trunks) > 0:
+        raise ValueError("its parts do not fit each other")
+    if since[0] != 0 or (np.diff(since) <= 0).any() or since[-1] >= len(heads):
+        raise ValueError("its windows are not in order")
+    which = np.searchsorted(since, np.arange(len(heads)), side="right") - 1
+    return np.concatenate([trunks[which], heads], axis=1)

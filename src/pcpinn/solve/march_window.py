@@ -1,0 +1,261 @@
+"""One window of a march: Newton's method around the training of its network (Algorithms 2, 3 and 4)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..discretize.window import MarchSpace, Window, WindowMatrix
+from ..errors import PcpinnError
+from ..network.mlp import MLP
+from ..precondition.stages import Stages, StageSolver, WindowResidual
+from ..progress import Progress
+from ..train import GaussNewton, LeastSquares, Optimiser, Stopping, train
+from ..train.heads import HeadSolver
+
+_SLOW = 0.3  # a contraction worse than this asks for a new P
+_SMALLEST_STEP = 1 / 64
+
+
+@dataclass(frozen=True)
+class WindowNodes:
+    """The unknowns of a window as outputs of its network: C outputs per layer, at the nodes of space."""
+
+    points: np.ndarray
+    point_of: np.ndarray
+    component_of: np.ndarray
+
+    @classmethod
+    def of(cls, space: MarchSpace, layers: int) -> WindowNodes:
+        """For so many layers."""
+        component = space.form.space.unknown_components
+        heads = np.arange(layers)[:, None] * space.components + component
+        return cls(space.points, np.tile(space.point_of, layers), heads.ravel())
+
+
+@dataclass
+class WindowReport:
+    """What happened in a window: ||P^-1 F|| / ||u|| before each Newton step, and at the end; training iterations; new P's."""
+
+    residuals: list[float] = field(default_factory=list)
+    iterations: int = 0
+    rebuilt: int = 0
+    reason: str = "tolerance"
+
+
+@dataclass(frozen=True)
+class WindowSettings:
+    """How a window is solved.
+
+    Attributes:
+        tolerance: relative size of the Newton correction at which a window is done.
+        iterations, patience: of the optimiser, per Newton step.
+        newton: most Newton steps.
+        linear_part: keep P and A of the linear part, with the nonlinear terms on the right-hand side.
+        causality: how strongly earlier layers come first (0: all at once).
+        refinement: of P.
+        head_steps: least-squares steps of the last layer before the optimiser is asked.
+    """
+
+    tolerance: float
+    iterations: int
+    patience: int
+    newton: int
+    linear_part: bool = False
+    causality: float = 0.0
+    refinement: int = 0
+    head_steps: int = 8
+
+
+class WindowSolver:
+    """Solves window after window with one network, whose weights move on, and one P, for as long as it is good.
+
+    Args:
+        space: the problem in space.
+        network: with C outputs per layer.
+        recipe: how to build P.
+        optimiser: when the last layer alone is not enough.
+        settings: tolerances and limits.
+        seed: of the optimiser's random numbers.
+    """
+
+    def __init__(
+        self,
+        space: MarchSpace,
+        network: MLP,
+        layers: int,
+        recipe: Stages,
+        optimiser: Optimiser,
+        settings: WindowSettings,
+        seed: int = 0,
+    ) -> None:
+        self.space, self.network, self.recipe = space, network, recipe
+        self.optimiser, self.settings, self.seed = optimiser, settings, seed
+        self.nodes = WindowNodes.of(space, layers)
+        self.heads = HeadSolver()
+        self.solver: StageSolver | None = None
+        self.operator: WindowResidual | None = None
+        self._stale = True
+
+    def refresh(self) -> None:
+        """Build P anew in the next window, unless the problem is linear with steady coefficients."""
+        self._stale = True
+
+    def values(self) -> Tensor:
+        """The network at all unknowns, (L, n), on the device of the discretisation."""
+        with torch.no_grad():
+            theta = self.network.theta
+            at = torch.as_tensor(self.nodes.points).to(theta)
+            u = self.network(at)[torch.from_numpy(self.nodes.point_of).to(theta.device), self._component]
+        return u.double().to(self.space.device).reshape(-1, self.space.size)
+
+    @property
+    def _component(self) -> Tensor:
+        return torch.from_numpy(self.nodes.component_of).to(self.network.theta.device)
+
+    def solve(self, window: Window, weights: np.ndarray, guesses: list[Tensor]) -> WindowReport:
+        """Train the network for a window.
+
+        Args:
+            window: its equations.
+            weights: (L n,) of the norm.
+            guesses: weights (p,) to start from; the one of the least residual is taken.
+
+        Raises:
+            PcpinnError: when Newton's method diverges.
+        """
+        report = WindowReport()
+        own = self.settings
+        U = self._start(window, weights, guesses, report)
+        correction, damping = math.inf, 1.0
+        best = (math.inf, self.network.theta.detach().clone())
+        for _ in range(own.newton):
+            matrix, F = self._linearise(window, U), window.residual(U)
+            operator = self._operator(matrix, F, U, weights, report)
+            correction = self._norm(operator.inverse(F), weights) / self._size(U, weights)
+            report.residuals.append(correction)
+            if not math.isfinite(correction) or correction > 1e3:
+                raise _diverged(report, window)
+            if correction < best[0]:
+                best = (correction, self.network.theta.detach().clone())
+                damping = min(1.0, 2 * damping)
+            elif correction > 1.5 * best[0] and len(report.residuals) > 1 and damping > _SMALLEST_STEP:
+                damping /= 2  # line search: back to the best weights, a shorter step
+                with torch.no_grad():
+                    self.network.theta.copy_(best[1])
+                U = self.values()
+                matrix, F = self._linearise(window, U), window.residual(U)
+                operator = self._operator(matrix, F, U, weights, report)
+            if correction <= own.tolerance:
+                report.reason = "tolerance"
+                break
+            if len(report.residuals) > 2 and correction > 0.5 * report.residuals[-2]:
+                self._stale = True
+            reached = self._train(operator, window, U, matrix, F, damping, weights, correction, report)
+            U = self.values()
+            if reached > 0.5 * correction and damping == 1.0 and len(report.residuals) > 1:
+                report.reason = "training"  # what is left is what the network cannot represent
+                break
+        else:
+            report.reason = "newton iterations"
+        if correction > 0.1 and report.reason == "newton iterations":
+            raise _diverged(report, window)
+        return report
+
+    def _start(self, window: Window, weights: np.ndarray, guesses: list[Tensor], report: WindowReport) -> Tensor:
+        best: tuple[float, Tensor] | None = None
+        for theta in guesses:
+            with torch.no_grad():
+                self.network.theta.copy_(theta)
+            if len(guesses) == 1:
+                break
+            F = window.residual(self.values())
+            if self.solver is not None and self.operator is not None:
+                F = self.solver.apply(F, self.operator.matrix)
+            size = self._norm(F, weights)
+            if best is None or size < best[0]:
+                best = (size, theta)
+        if best is not None:
+            with torch.no_grad():
+                self.network.theta.copy_(best[1])
+        return self.values()
+
+    def _linearise(self, window: Window, U: Tensor) -> WindowMatrix:
+        return window.linearise(torch.zeros_like(U) if self.settings.linear_part else U)
+
+    def _operator(
+        self, matrix: WindowMatrix, F: Tensor, U: Tensor, weights: np.ndarray, report: WindowReport
+    ) -> WindowResidual:
+        constant = self.space.form.constant or self.settings.linear_part
+        if self.solver is None or not self.solver.fits(matrix) or (self._stale and not constant):
+            self.solver = None  # its memory first
+            self.solver = self.recipe.build(matrix)
+            report.rebuilt += 1
+        self._stale = False
+        self.operator = WindowResidual(matrix, matrix.apply(U) - F, self.solver, weights, self.settings.refinement)
+        return self.operator
+
+    def _train(
+        self,
+        operator: WindowResidual,
+        window: Window,
+        U: Tensor,
+        matrix: WindowMatrix,
+        F: Tensor,
+        damping: float,
+        weights: np.ndarray,
+        correction: float,
+        report: WindowReport,
+    ) -> float:
+        """Train on the linearised window; the relative residual reached."""
+        own = self.settings
+        if damping < 1.0:
+            operator = WindowResidual(matrix, matrix.apply(U) - damping * F, operator.solver, weights, own.refinement)
+        if own.causality > 0:
+            operator = self._causal(operator, U, weights)
+        loss = LeastSquares(self.network, self.nodes, operator, fresh=False)
+        wanted = max(0.3 * own.tolerance, min(0.1, correction) * correction)
+        residual = float(loss.known_residual().norm())
+        for _ in range(own.head_steps):
+            before, residual = residual, self.heads.step(loss)
+            if residual <= wanted or residual > 0.5 * before:
+                break
+        if residual > wanted and own.iterations:
+            stopping = Stopping(own.iterations, wanted, math.inf, own.patience)
+            state = self.optimiser.start(loss, self.seed)
+            training = train(loss, self.optimiser, stopping, state, Progress())
+            report.iterations += training.iterations
+            residual = math.sqrt(2 * training.loss)
+            if residual > wanted and isinstance(self.optimiser, GaussNewton):
+                residual = self.heads.step(loss)
+        return residual
+
+    def _causal(self, operator: WindowResidual, U: Tensor, weights: np.ndarray) -> WindowResidual:
+        """Weights of the layers by how well those before are solved (Wang et al. 2022); they sum to one."""
+        shape = U.shape
+        r = operator(U.reshape(-1)).reshape(shape) / max(operator.target_norm, 1e-300)
+        losses = (r**2).sum(1).cpu().numpy()
+        before = np.concatenate([[0.0], np.cumsum(losses)[:-1]])
+        causal = np.exp(-self.settings.causality * before)
+        causal /= causal.sum()
+        table = weights.reshape(shape) * causal[:, None] * len(causal)
+        return operator.reweighted(table.ravel())
+
+    def _norm(self, X: Tensor, weights: np.ndarray) -> float:
+        return float((torch.from_numpy(weights).to(X.device) * X.reshape(-1) ** 2).sum().sqrt())
+
+    def _size(self, U: Tensor, weights: np.ndarray) -> float:
+        return self._norm(U, weights) or 1.0
+
+
+def _diverged(report: WindowReport, window: Window) -> PcpinnError:
+    path = ", ".join(f"{r:.1e}" for r in report.residuals)
+    return PcpinnError(
+        f"Newton's method does not converge at t = {window.layers.times[-1]:g}: corrections {path}",
+        "take shorter steps (time_cells), a damping scheme (time_scheme=radau), more iterations per step, or reach the "
+        "parameters by continuation",
+    )
