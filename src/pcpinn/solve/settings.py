@@ -160,7 +160,7 @@ class Settings:
         positive = ("width", "depth", "degree", "drop_tolerance", "fill_factor", "mesh_size", "time_cells",
                     "time_order", "time_limit", "learning_rate", "damping", "memory_gib", "curvature", "quadrature",
                     "collocation", "boundary_weight", "quality_target", "amg_cycles", "sweep_tolerance",
-                    "newton_iterations", "start_iterations", "refresh")  # fmt: skip
+                    "newton_iterations", "refresh")  # fmt: skip
         for key in positive:
             value = getattr(self, key)
             if value is not None and value != "auto" and not value > 0:
@@ -168,7 +168,7 @@ class Settings:
             if value == math.inf and key != "time_limit":
                 raise PcpinnError(f"{key} is infinite", f"leave {key} out to take its default")
         for key in ("iterations", "sample", "layers", "tolerance", "checkpoint_every", "patience", "refinement", "time_halvings",
-                    "march", "head_steps", "causality"):  # fmt: skip
+                    "march", "head_steps", "start_iterations", "causality"):  # fmt: skip
             value = getattr(self, key)
             if value is not None and (value < 0 or value == math.inf):
                 raise PcpinnError(
