@@ -1,6 +1,7 @@
 """ks: Fourier series in space, free of aliasing, and exponential time steps of order four.
 
-The solution is chaotic: perturbations grow 80 000-fold, rounding errors among them.
+The solution is chaotic: by t = 1 the worst perturbation (waves 8 to 11) has grown 1.5 million times in L2, so
+rounding alone moves the solution by 1e-9, and more time steps than here gain nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from .maker import Level, Maker
 
 _GRID = 2 * np.pi * np.arange(512) / 512
 _TIMES = np.linspace(0, 1, 251)
-_CHOICES = ((192, 8), (256, 16), (384, 32), (512, 64), (512, 128), (512, 256))  # points, time steps per 0.004
+_CHOICES = ((192, 8), (256, 16), (384, 32), (512, 64), (512, 128))  # points, time steps per 0.004
 _CONVECTION, _GROWTH, _DAMPING = 100 / 16, 100 / 16**2, 100 / 16**4
 
 
@@ -54,7 +55,7 @@ MAKER = Maker(
     method="dealiased Fourier series, ETDRK4 in time",
     levels=tuple(
         Level(f"{size} points, {250 * steps} time steps", seconds)
-        for (size, steps), seconds in zip(_CHOICES, (0.2, 0.3, 0.6, 1.2, 2.5, 5.0), strict=True)
+        for (size, steps), seconds in zip(_CHOICES, (0.2, 0.3, 0.6, 1.2, 2.5), strict=True)
     ),
     points=points,
     values=values,
