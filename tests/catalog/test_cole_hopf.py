@@ -26,7 +26,11 @@ def test_adaptive_quadrature_agrees(x, t):
 
     y = np.linspace(-3, 3, 6001)
     top = E(y).max()
-    stops = {"points": list(y[E(y) > top - 50][:: max(1, (E(y) > top - 50).sum() // 40)]), "limit": 500, "epsabs": 1e-15}
+    stops = {
+        "points": list(y[E(y) > top - 50][:: max(1, (E(y) > top - 50).sum() // 40)]),
+        "limit": 500,
+        "epsabs": 1e-15,
+    }
     above = quad(lambda y: np.sin(np.pi * y) * np.exp(E(y) - top), -3, 3, **stops)[0]
     below = quad(lambda y: np.exp(E(y) - top), -3, 3, **stops)[0]
     assert cole_hopf(np.array([x]), np.array([t]))[0] == pytest.approx(-above / below, abs=1e-11)

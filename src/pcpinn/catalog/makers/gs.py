@@ -11,7 +11,7 @@ from .maker import Level, Maker
 
 _GRID = np.linspace(-1, 1, 65)
 _TIMES = np.linspace(0, 200, 21)
-_CHOICES = ((128, 10), (256, 20), (512, 40), (768, 80))  # cells per axis, time steps per 10
+_CHOICES = ((128, 10), (256, 20), (384, 40), (512, 80))  # cells per axis, time steps per 10
 _DIFFUSION = np.array([1e-5, 5e-6])
 _FEED, _DECAY = 0.04, 0.1
 
