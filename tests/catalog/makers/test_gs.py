@@ -50,7 +50,7 @@ def test_the_first_moment_follows_the_equation():
 
 def test_a_coarse_member_is_near_the_shipped_reference():
     shipped, made = read_shipped("gs")
-    assert shipped.error < 1e-7
+    assert shipped.error < 2e-7
     coarse = gs.values(0)
     assert coarse.shape == shipped.values.shape
     assert 0.5 * made["differences"][0] < distance(coarse, shipped.values) < 2 * made["differences"][0]
