@@ -75,5 +75,6 @@ MAKER = Maker(
     ),
     points=points,
     values=values,
+    check_level=2,
     components=(0, 1),
 )
