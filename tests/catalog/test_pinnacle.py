@@ -7,6 +7,9 @@ from exports import export, write_export
 from pcpinn.catalog import CATALOG
 from pcpinn.catalog.pinnacle import FILES, published_reference, read_export
 from pcpinn.errors import PcpinnError
+from pcpinn.problem.conditions import Neumann
+from pcpinn.problem.problem import Problem
+from pcpinn.problem.shapes import Interval, Rectangle
 
 HEAT = ["X", "Y", "u (1) @ t=0", "u (1) @ t=0.1", "u (1) @ t=5"]
 
@@ -89,6 +92,34 @@ def test_of_a_problem_in_time(tmp_path):
     np.testing.assert_array_equal(reference.values[:, 0], [1, 2, 3, 4, 5, 6])
     assert (reference.kind, reference.error) == ("published", FILES["heat2d-vc"].distance)
     assert "heat_darcy.dat" in reference.note
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "space", "end", "columns"),
+    [
+        ("burgers1d-c", "burgers1d.dat", Interval(-1, 1), 1.0, ["X", "u (1) @ t=0", "u (1) @ t=0.1", "u (1) @ t=1"]),
+        (
+            "heat2d-lt",
+            "heat_longtime.dat",
+            Rectangle((0, 0), (1, 1)),
+            100.0,
+            ["X", "Y", "u (K) @ t=0", "u (K) @ t=0.2", "u (K) @ t=100"],
+        ),
+    ],
+)
+def test_of_nonlinear_problems_in_time(tmp_path, name, file, space, end, columns):
+    domain = space.over(0.0, end)
+    problem = Problem(domain, flux=lambda x, u: u.grad, boundary=dict.fromkeys(domain.boundary_names, Neumann(0.0)))
+    places = [0.25, 1.0][: space.dimension]
+    write_export(tmp_path, name, columns, [[*places, 1, 2, 3], [*places[::-1], 4, 5, 6]])
+    assert [path.name for path in tmp_path.iterdir()] == [file]
+    reference = published_reference(name, tmp_path, problem)
+    np.testing.assert_array_equal(reference.points[1], [*places, float(columns[-2].split("=")[1])])
+    np.testing.assert_array_equal(reference.points[-1], [*places[::-1], end])
+    np.testing.assert_array_equal(reference.values[:, 0], [1, 2, 3, 4, 5, 6])
+    write_export(tmp_path, name, columns, [[*places, 1, 2, 3], [*(2.0 for _ in places), 4, 5, 6]])
+    with pytest.raises(PcpinnError, match="outside the domain"):
+        published_reference(name, tmp_path, problem)
 
 
 def test_of_another_problem(tmp_path):

@@ -12,8 +12,12 @@ from .maker import Agreement, Level, Maker, agreement
 
 # problem -> module here that defines MAKER
 MAKERS: dict[str, str] = {
+    "burgers2d-c": "burgers2d_c",
+    "gs": "gs",
     "heat2d-cg": "heat2d_cg",
+    "heat2d-lt": "heat2d_lt",
     "heat2d-vc": "heat2d_vc",
+    "ks": "ks",
     "poisson2d-ms": "poisson2d_ms",
     "poisson3d-cg": "poisson3d_cg",
 }
