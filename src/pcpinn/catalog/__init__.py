@@ -6,15 +6,22 @@ import difflib
 
 from ..errors import PcpinnError
 from . import (
+    burgers1d_c,
+    burgers2d_c,
+    gs,
     heat2d_cg,
+    heat2d_lt,
     heat2d_ms,
     heat2d_vc,
+    ks,
+    ns2d_lt,
     poisson1d,
     poisson2d_c,
     poisson2d_cg,
     poisson2d_ms,
     poisson3d_cg,
     wave1d_c,
+    wave2d_cg,
     wave2d_long,
     wave2d_ms,
 )
@@ -32,6 +39,13 @@ _MODULES = (
     wave1d_c,
     wave2d_ms,
     wave2d_long,
+    burgers1d_c,
+    burgers2d_c,
+    heat2d_lt,
+    ns2d_lt,
+    wave2d_cg,
+    gs,
+    ks,
 )
 CATALOG: dict[str, Entry] = {module.ENTRY.name: module.ENTRY for module in _MODULES}
 

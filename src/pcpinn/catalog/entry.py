@@ -37,6 +37,18 @@ PAPER: dict[str, Any] = {
 }
 PAPER3D: dict[str, Any] = PAPER | {"width": 128, "depth": 5}  # problems of three dimensions, time included
 PAPER_GAUSSIAN: dict[str, Any] = PAPER3D | {"features": "gaussian", "feature_count": 128, "feature_std": math.pi}
+# Its problems that are stepped in time: backward Euler, P of the linear part, a network begun with the weights of the step before.
+# Double precision: the operator of a march has no other.
+PAPER_STEPS: dict[str, Any] = PAPER | {
+    "time_scheme": "euler",
+    "march": 1,
+    "linearisation": "linear-part",
+    "head_steps": 0,
+    "iterations": 1000,
+    "start_iterations": 15_000,
+    "newton_iterations": 3,
+    "precision": "float64",
+}
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,18 @@ def two_phases(below: float, above: float) -> np.ndarray:
     return np.where(random_field() > 0, above, below)
 
 
+def bilinear(table: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """A (256, 256) table between its entries, at one point of the unit square, x = (x, y, ...); works under `vmap`."""
+    place = x[:2].detach() * (SIZE - 1)
+    i = place.floor().clamp(0, SIZE - 2)
+    a, b = (place - i).clamp(0, 1)
+    corner = (i[1:] * SIZE + i[:1]).long()  # (1,): see `nearest`
+    flat = table.to(x).flatten()
+    low = (1 - a) * flat[corner][0] + a * flat[corner + 1][0]
+    high = (1 - a) * flat[corner + SIZE][0] + a * flat[corner + SIZE + 1][0]
+    return (1 - b) * low + b * high
+
+
 def nearest(table: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """The entry of a (256, 256) table nearest to one point of the unit square, x = (x, y, ...); works under `vmap`."""
     i = (x[:2].detach() * (SIZE - 1)).round().clamp(0, SIZE - 1).long()

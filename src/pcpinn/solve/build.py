@@ -148,8 +148,8 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: i
         settings.feature_low,
         settings.feature_high,
         settings.feature_std,
-        settings.kinks or (),
-        settings.frequencies or (),
+        (settings.kinks or ())[: mesh.dimension],
+        (settings.frequencies or ())[: mesh.dimension],
         _start(mesh, settings),
         _periodic_axes(problem, mesh),
     )

@@ -117,7 +117,7 @@ def march(
         U = solver.values()
         errors.add(window, U, solver)
         known = torch.cat([known, U])[-plan.steps.history :]
-        residual = report.residuals[-1]
+        residual = report.final
         history.add(number + 1, time.perf_counter() - training_started, 0.5 * residual**2)
         progress.update(number + 1, 0.5 * residual**2)
         if time.perf_counter() - training_started > settings.time_limit:
@@ -326,7 +326,7 @@ def _describe(
         "windows": len(windows),
         "newton_iterations": sum(len(r.residuals) for r in reports),
         "preconditioners": sum(r.rebuilt for r in reports),
-        "largest_residual": max(r.residuals[-1] for r in reports),
+        "largest_residual": max(r.final for r in reports),
         "ended_by": reasons,
         "errors_by_time": errors.table(40),
     }

@@ -39,12 +39,13 @@ class WindowNodes:
 
 @dataclass
 class WindowReport:
-    """What happened in a window: ||P^-1 F|| / ||u|| before each Newton step, and at the end; training iterations; new P's."""
+    """What happened in a window: ||P^-1 F|| / ||u|| before each Newton step, and what is left at the end; training; new P's."""
 
     residuals: list[float] = field(default_factory=list)
     iterations: int = 0
     rebuilt: int = 0
     reason: str = "tolerance"
+    final: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,7 @@ class WindowSolver:
             operator = self._operator(matrix, F, U, weights, report)
             correction = self._norm(operator.inverse(F), weights) / self._size(U, weights)
             report.residuals.append(correction)
+            report.final = correction
             if not math.isfinite(correction) or correction > 1e3:
                 raise _diverged(report, window)
             if correction < best[0]:
@@ -157,6 +159,7 @@ class WindowSolver:
                 self._stale = True
             reached = self._train(operator, window, U, matrix, F, damping, weights, correction, report)
             U = self.values()
+            report.final = reached
             if reached > 0.5 * correction and damping == 1.0 and len(report.residuals) > 1:
                 report.reason = "training"  # what is left is what the network cannot represent
                 break

@@ -1,0 +1,88 @@
+"""gs: the Gray-Scott reaction of two diffusing substances, from two blobs to a pattern."""
+
+from __future__ import annotations
+
+import torch
+
+from ..problem.conditions import Dirichlet, Neumann
+from ..problem.field import Field, Local
+from ..problem.problem import Problem
+from ..problem.shapes import Rectangle
+from ..solve.reference import Reference
+from .entry import PAPER_STEPS, Entry
+from .reference_file import shipped_reference
+
+_DIFFUSION = (1e-5, 5e-6)
+_FEED, _KILL = 0.04, 0.1
+
+
+def problem() -> Problem:
+    """u is consumed and fed, v grows on it and decays."""
+
+    def flux(x: torch.Tensor, u: Local, v: Local) -> tuple[torch.Tensor, torch.Tensor]:
+        zero = torch.zeros_like(u.value)
+        return tuple(
+            torch.stack([d * f.grad[0], d * f.grad[1], zero]) for d, f in zip(_DIFFUSION, (u, v), strict=True)
+        )
+
+    def source(x: torch.Tensor, u: Local, v: Local) -> tuple[torch.Tensor, torch.Tensor]:
+        reaction = u.value * v.value**2
+        return u.grad[2] - _FEED * (1 - u.value) + reaction, v.grad[2] + _KILL * v.value - reaction
+
+    def blob(x: torch.Tensor, sign: float) -> torch.Tensor:
+        return torch.exp(-80 * ((x[0] + sign * 0.05) ** 2 + (x[1] + sign * 0.02) ** 2))
+
+    still = {"u": Neumann(0.0), "v": Neumann(0.0)}
+    return Problem(
+        Rectangle((-1.0, -1.0), (1.0, 1.0), name="sides").over(0.0, 200.0),
+        flux=flux,
+        source=source,
+        fields=[Field("u"), Field("v")],
+        boundary={
+            "sides": still,
+            "initial": {"u": Dirichlet(lambda x: 1 - blob(x, 1.0)), "v": Dirichlet(lambda x: blob(x, -1.0))},
+        },
+        name="gs",
+    )
+
+
+def reference() -> Reference:
+    """A cosine method with exponential time steps, certified by refinement."""
+    return shipped_reference("gs")
+
+
+_OURS = {
+    "time_scheme": "radau",
+    "time_order": 3,
+    "march": 1,
+    "feature_count": 4,
+    "feature_low": -1.0,
+    "feature_high": 2.0,
+    "refinement": 1,
+}
+
+ENTRY = Entry(
+    name="gs",
+    title="The Gray-Scott reaction",
+    equation="u_t = 1e-5 Laplace u + 0.04 (1 - u) - u v^2, v_t = 5e-6 Laplace v - 0.1 v + u v^2",
+    domain="[-1, 1]^2, 0 < t < 200, step by step",
+    conditions="no flux through the sides; two Gaussian blobs at t = 0",
+    problem=problem,
+    reference=reference,
+    presets={
+        "quick": _OURS
+        | {"degree": 3, "cells": (24, 24), "time_cells": 20, "width": 96, "depth": 2, "tolerance": 1e-3, "iterations": 4},
+        "default": _OURS
+        | {
+            "degree": 3,
+            "cells": (48, 48),
+            "time_cells": 100,
+            "width": 256,
+            "depth": 2,
+            "iterations": 8,
+            "tolerance": 1e-5,
+        },
+        "paper": PAPER_STEPS
+        | {"cells": (128, 128), "time_cells": 200, "drop_tolerance": 1e-1, "width": 128, "depth": 5, "start_iterations": 20_000},
+    },
+)

@@ -1,0 +1,79 @@
+"""heat2d-lt: diffusion with a strong reaction that pulsates, over a long time."""
+
+from __future__ import annotations
+
+import torch
+
+from ..problem.conditions import Dirichlet
+from ..problem.field import Local
+from ..problem.problem import Problem
+from ..problem.shapes import Rectangle
+from ..solve.reference import Reference
+from .entry import PAPER_STEPS, Entry
+from .reference_file import shipped_reference
+
+_DIFFUSION = 0.001
+
+
+def problem() -> Problem:
+    """u_t = 0.001 Laplace u + 5 sin(u^2) (1 + 2 sin(pi t / 4)) sin(4 pi x) sin(2 pi y)."""
+    pi = torch.pi
+
+    def flux(x: torch.Tensor, u: Local) -> torch.Tensor:
+        return torch.stack([_DIFFUSION * u.grad[0], _DIFFUSION * u.grad[1], torch.zeros_like(u.value)])
+
+    def source(x: torch.Tensor, u: Local) -> torch.Tensor:
+        pulse = 1 + 2 * torch.sin(pi * x[2] / 4)
+        return u.grad[2] - 5 * torch.sin(u.value**2) * pulse * torch.sin(4 * pi * x[0]) * torch.sin(2 * pi * x[1])
+
+    return Problem(
+        Rectangle((0.0, 0.0), (1.0, 1.0), name="sides").over(0.0, 100.0),
+        flux=flux,
+        source=source,
+        boundary={
+            "sides": Dirichlet(0.0),
+            "initial": Dirichlet(lambda x: torch.sin(4 * pi * x[0]) * torch.sin(3 * pi * x[1])),
+        },
+        name="heat2d-lt",
+    )
+
+
+def reference() -> Reference:
+    """A sine method with exponential time steps, certified by refinement."""
+    return shipped_reference("heat2d-lt")
+
+
+_OURS = {
+    "degree": 3,
+    "time_scheme": "radau",
+    "time_order": 2,
+    "march": 1,
+    "feature_count": 3,
+    "feature_low": -1.0,
+    "feature_high": 1.0,
+    "depth": 2,
+    "refinement": 1,
+}
+
+ENTRY = Entry(
+    name="heat2d-lt",
+    title="Diffusion with a pulsating reaction, over a long time",
+    equation="u_t = 0.001 Laplace u + 5 sin(u^2) (1 + 2 sin(pi t / 4)) sin(4 pi x) sin(2 pi y)",
+    domain="[0, 1]^2, 0 < t < 100, step by step",
+    conditions="u = 0 on the sides; u = sin(4 pi x) sin(3 pi y) at t = 0",
+    problem=problem,
+    reference=reference,
+    presets={
+        "quick": _OURS | {"cells": (16, 16), "time_cells": 250, "width": 128, "iterations": 0, "tolerance": 1e-3},
+        "default": _OURS | {"cells": (32, 32), "time_cells": 500, "width": 256, "iterations": 4, "tolerance": 1e-4},
+        "paper": PAPER_STEPS
+        | {
+            "cells": (20, 20),
+            "time_cells": 2000,
+            "drop_tolerance": 1e-4,
+            "width": 128,
+            "depth": 5,
+            "start_iterations": 100_000,
+        },
+    },
+)

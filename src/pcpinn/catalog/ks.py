@@ -1,0 +1,72 @@
+"""ks: the Kuramoto-Sivashinsky equation, chaotic."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from ..problem.conditions import Dirichlet, Periodic
+from ..problem.field import Field, Local
+from ..problem.problem import Problem
+from ..problem.shapes import Interval
+from ..solve.reference import Reference
+from .entry import PAPER_STEPS, Entry
+from .reference_file import shipped_reference
+
+_CONVECTION, _GROWTH, _DAMPING = 100 / 16, 100 / 16**2, 100 / 16**4
+
+
+def problem() -> Problem:
+    """Two fields of second order: w = u_xx and u_t + a u u_x + b w + c w_xx = 0."""
+
+    def flux(x: torch.Tensor, u: Local, w: Local) -> tuple[torch.Tensor, torch.Tensor]:
+        zero = torch.zeros_like(u.value)
+        return torch.stack([-_DAMPING * w.grad[0], zero]), torch.stack([u.grad[0], zero])
+
+    def source(x: torch.Tensor, u: Local, w: Local) -> tuple[torch.Tensor, torch.Tensor]:
+        return u.grad[1] + _CONVECTION * u.value * u.grad[0] + _GROWTH * w.value, w.value
+
+    return Problem(
+        Interval(0.0, 2 * math.pi).over(0.0, 1.0),
+        flux=flux,
+        source=source,
+        fields=[Field("u"), Field("w")],
+        boundary={
+            "left": {"u": Periodic("right"), "w": Periodic("right")},
+            "initial": {"u": Dirichlet(lambda x: torch.cos(x[0]) * (1 + torch.sin(x[0])))},
+        },
+        name="ks",
+    )
+
+
+def reference() -> Reference:
+    """A Fourier method with exponential time steps, certified by refinement."""
+    return shipped_reference("ks")
+
+
+_OURS = {
+    "degree": 4,
+    "time_scheme": "radau",
+    "march": 1,
+    "depth": 1,
+    "feature_count": 16,  # waves per period
+    "start_iterations": 0,  # wide enough for least squares in the last layer alone
+    "iterations": 0,
+}
+
+ENTRY = Entry(
+    name="ks",
+    title="The Kuramoto-Sivashinsky equation",
+    equation="u_t + (100/16) u u_x + (100/16^2) u_xx + (100/16^4) u_xxxx = 0",
+    domain="[0, 2 pi], periodic, 0 < t < 1, step by step",
+    conditions="u = cos(x) (1 + sin(x)) at t = 0",
+    problem=problem,
+    reference=reference,
+    presets={
+        "quick": _OURS | {"cells": (96,), "time_order": 3, "time_cells": 125, "width": 320, "tolerance": 1e-7},
+        "default": _OURS | {"cells": (128,), "time_order": 3, "time_cells": 500, "width": 448, "tolerance": 1e-9},
+        "paper": PAPER_STEPS | {"cells": (500,), "time_cells": 250, "drop_tolerance": 1e-4},
+    },
+    remark="Chaotic: a perturbation grows 80 000-fold by t = 1, so what a step adds to the error must be near 1e-8.",
+)
