@@ -58,9 +58,9 @@ def test_coarsening_keeps_smooth_fields():
 
 def test_a_coarse_computation_is_near_the_shipped_reference(monkeypatch):
     shipped, _ = read_shipped("burgers2d-c")
-    assert shipped.error < 5e-4
+    assert shipped.error < 1e-4
     np.testing.assert_allclose(
         shipped.values[::11], burgers2d_start().on_grid(*[np.arange(64) / 64] * 2).reshape(2, -1).T, atol=1e-6
     )
-    monkeypatch.setattr(burgers2d_c, "_CHOICES", ((128, 64),))
-    assert np.linalg.norm(burgers2d_c.values(0) - shipped.values) < 0.03 * np.linalg.norm(shipped.values)
+    monkeypatch.setattr(burgers2d_c, "_CHOICES", ((128, 128),))
+    assert np.linalg.norm(burgers2d_c.values(0) - shipped.values) < 0.035 * np.linalg.norm(shipped.values)
