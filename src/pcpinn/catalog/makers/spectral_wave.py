@@ -104,10 +104,15 @@ def wave(
     m = integrate @ (integrate @ density(points, points).T).T
     if m.min() <= 0:
         raise ArithmeticError("the lumped mass is not positive")
-    K, w = line.stiffness, line.mass
+    K, along_x, along_y = line.stiffness, line.mass / m, line.mass[:, None] / m
 
     def L(u: np.ndarray) -> np.ndarray:
-        return (w * (K @ u) + w[:, None] * (K @ np.ascontiguousarray(u.T)).T) / m
+        result: np.ndarray = K @ u
+        result *= along_x
+        across = np.ascontiguousarray((K @ np.ascontiguousarray(u.T)).T)
+        across *= along_y
+        result += across
+        return result
 
     largest = _SAFETY * _largest_eigenvalue(L, u.shape)
     series = _cosine_series(s * np.sqrt(largest))
@@ -137,13 +142,15 @@ def _cosine_series(z: float) -> np.ndarray:
     return c[: np.flatnonzero(np.abs(c) > 1e-14).max() + 1]
 
 
-def _chebyshev(
-    L: Callable[[np.ndarray], np.ndarray], largest: float, series: np.ndarray, u: np.ndarray
-) -> np.ndarray:
+def _chebyshev(L: Callable[[np.ndarray], np.ndarray], largest: float, series: np.ndarray, u: np.ndarray) -> np.ndarray:
     """The sum of c_k T_k(2 L / largest - 1) u."""
     before, now = u, (2 / largest) * L(u) - u
     result = series[0] * before + series[1] * now
     for c in series[2:]:
-        before, now = now, (4 / largest) * L(now) - 2 * now - before
+        after = L(now)
+        after *= 4 / largest
+        after -= 2 * now
+        after -= before
+        before, now = now, after
         result += c * now
     return result

@@ -52,7 +52,10 @@ class Nodes:
         """(n, size): nodal values to values at points (n, 2) of the domain; next to a missing cell the other one serves."""
         there = np.zeros((len(self.x.ends) - 1, len(self.y.ends) - 1), dtype=bool)
         there[tuple(self.cells.T)] = True
-        sides = [(line.cell_of(at, "right"), line.cell_of(at, "left")) for line, at in zip((self.x, self.y), points.T, strict=True)]
+        sides = [
+            (line.cell_of(at, "right"), line.cell_of(at, "left"))
+            for line, at in zip((self.x, self.y), points.T, strict=True)
+        ]
         i, j = sides[0][0].copy(), sides[1][0].copy()
         for a in (0, 1):
             for b in (0, 1):
@@ -61,7 +64,9 @@ class Nodes:
         if not there[i, j].all():
             raise ValueError("points outside of the domain")
         phi = self.x.at(points[:, 0], i)[:, :, None] * self.y.at(points[:, 1], j)[:, None, :]
-        product = (self.x.cell_nodes[i][:, :, None] * self.y.size + self.y.cell_nodes[j][:, None, :]).reshape(len(i), -1)
+        product = (self.x.cell_nodes[i][:, :, None] * self.y.size + self.y.cell_nodes[j][:, None, :]).reshape(
+            len(i), -1
+        )
         rows = np.repeat(np.arange(len(i)), product.shape[1])
         columns = np.searchsorted(self.used, product.ravel())
         return sp.csr_matrix((phi.ravel(), (rows, columns)), shape=(len(i), self.size))

@@ -67,7 +67,9 @@ class Line:
         """(n, size): nodal values to values at points x (n,)."""
         cell = self.cell_of(x)
         rows = np.repeat(np.arange(len(x)), self.degree + 1)
-        return sp.csr_matrix((self.at(x, cell).ravel(), (rows, self.cell_nodes[cell].ravel())), shape=(len(x), self.size))
+        return sp.csr_matrix(
+            (self.at(x, cell).ravel(), (rows, self.cell_nodes[cell].ravel())), shape=(len(x), self.size)
+        )
 
     def cell_of(self, x: np.ndarray, side: Literal["left", "right"] = "right") -> np.ndarray:
         """(n,) the cell that holds each x; at an end between two cells the one on that side of it."""

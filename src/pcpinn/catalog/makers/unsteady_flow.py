@@ -1,8 +1,9 @@
-"""Navier-Stokes equations in time: viscosity and pressure implicit, convection explicit, of order three.
+"""Navier-Stokes equations in time: viscosity and pressure implicit, convection explicit.
 
 The scheme is that of Ascher, Ruuth and Spiteri (1997) with four implicit stages of one diagonal entry, so one
-factorisation serves all of them. Every stage is free of divergence and meets the walls' values. The pressure is not
-stepped: at a time of output it is that of the accelerations which velocity, load and the walls' accelerations imply.
+factorisation serves all of them: order three, two where stiff viscosity meets walls that change. Every stage is free of
+divergence and meets the walls' values. The pressure is not stepped: at a time of output it is that of the accelerations
+which velocity, load and the walls' accelerations imply.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ class UnsteadyFlow:
     Args:
         space: of velocities and pressure.
         viscosity: nu.
-        held: numbers of the velocity unknowns with given values.
+        held: numbers of the velocities with given values, and of one pressure where these are all the boundary.
         values: t -> their values.
-        rates: t -> the derivatives of these.
+        rates: t -> the derivatives of these, and the pressure itself.
         load: (t, z) -> what the test functions see besides convection, viscosity and pressure: forces, tractions.
     """
 
