@@ -99,7 +99,7 @@ MAKER = Maker(
             f"Q{degree}/Q{degree - 1}, {cells} cells per unit and {more} more at the walls, time step {0.1 / steps:g}",
             seconds,
         )
-        for (degree, cells, more, steps), seconds in zip(_CHOICES, (5.0, 15.0, 50.0, 150.0), strict=True)
+        for (degree, cells, more, steps), seconds in zip(_CHOICES, (2.0, 10.0, 25.0, 105.0), strict=True)
     ),
     points=points,
     values=values,
