@@ -40,18 +40,20 @@ class HeadSolver:
         if self._trunk is None or not torch.equal(trunk, self._trunk):
             self._trunk, self._groups = trunk.clone(), []
         before = loss.known_residual()
-        error = before / (loss.weights.sqrt() * loss.scale)  # ~ u_theta - u_h at the nodes
+        with torch.no_grad():
+            target = loss.unknowns() - before / (loss.weights.sqrt() * loss.scale)  # ~ u_h at the nodes
         start = theta.detach().clone()
-        change = torch.zeros_like(start)
-        weight, bias = network.layers(change)[-1]
+        moved = start.clone()
+        # Weights, not their changes, are kept small: what the features hardly see must not pile up from step to step.
+        weight, bias = network.layers(moved)[-1]
         for head in range(network.outputs):
             rows = (loss.component_of == head).nonzero()[:, 0]
             group = self._group(loss, rows)
-            right = group.Q.T @ (group.root * error[rows])
-            delta = torch.linalg.solve_triangular(group.R, right[:, None], upper=True)[:, 0] / network.output_scale
-            weight[head], bias[head] = -delta[:-1], -delta[-1]
+            right = group.Q.T @ (group.root * target[rows])
+            best = torch.linalg.solve_triangular(group.R, right[:, None], upper=True)[:, 0] / network.output_scale
+            weight[head], bias[head] = best[:-1], best[-1]
         with torch.no_grad():
-            theta.copy_(start + change)
+            theta.copy_(moved)
             after = loss.known_residual()
             if not float(after @ after) < float(before @ before):
                 theta.copy_(start)

@@ -18,8 +18,12 @@ MAKERS: dict[str, str] = {
     "heat2d-lt": "heat2d_lt",
     "heat2d-vc": "heat2d_vc",
     "ks": "ks",
+    "ns2d-c": "ns2d_c",
+    "ns2d-cg": "ns2d_cg",
+    "ns2d-lt": "ns2d_lt",
     "poisson2d-ms": "poisson2d_ms",
     "poisson3d-cg": "poisson3d_cg",
+    "wave2d-cg": "wave2d_cg",
 }
 
 
