@@ -78,6 +78,13 @@ def finish_run(folder: Path, solution: Solution) -> None:
     write_json(folder / "result.json", solution.result)
 
 
+def keep_network(folder: Path, network: MLP) -> Path:
+    """Write the network of a run that failed, for its user to look at; the run stays unfinished."""
+    path = folder / "network-unfinished.safetensors"
+    write_network(path, network)
+    return path
+
+
 def save_solution(solution: Solution, folder: Path) -> Path:
     """A whole run folder from a solution in memory."""
     record = {

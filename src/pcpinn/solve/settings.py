@@ -65,6 +65,12 @@ class Settings:
         precision: float64 or float32.
         seed, device (auto, cpu, cuda), checkpoint_every (seconds).
         certify: estimate the total error on a finer discretisation at the end.
+    Nonlinear problems (iterations, tolerance and time_limit count for all of Newton's steps together)
+        linearisation: newton (derivative at the network's own values, in every step) or linear-part (that at u = 0 in all steps,
+            nonlinear terms on the right-hand side: one P, linear convergence, for mild nonlinearities).
+        newton_iterations: at most so many steps.
+        forcing: each step is trained until its residual is this part of the correction it makes, or less as Newton's
+            method gains speed; 0 gives every step an equal share of the iterations instead.
     Ordinary PINN (a baseline: the strong form at random points instead of a discretisation)
         collocation: number of points inside, drawn once; those on the boundary are as dense.
         boundary_weight: of the mean squared residual of each condition, beside that of the PDE.
@@ -129,6 +135,10 @@ class Settings:
     checkpoint_every: float = 10.0
     certify: bool = True
 
+    linearisation: Literal["newton", "linear-part"] = "newton"
+    newton_iterations: int = 20
+    forcing: float = 0.1
+
     collocation: int = 4096
     boundary_weight: float = 1.0
     conditions: Literal["soft", "hard"] = "soft"
@@ -138,7 +148,7 @@ class Settings:
             object.__setattr__(self, key, _convert(key, getattr(self, key), expected))
         positive = ("iterations", "width", "depth", "degree", "drop_tolerance", "fill_factor", "mesh_size", "time_cells",
                     "time_order", "time_limit", "learning_rate", "damping", "memory_gib", "curvature", "quadrature",
-                    "collocation", "boundary_weight", "quality_target", "amg_cycles", "sweep_tolerance")  # fmt: skip
+                    "collocation", "boundary_weight", "quality_target", "amg_cycles", "sweep_tolerance", "newton_iterations")  # fmt: skip
         for key in positive:
             value = getattr(self, key)
             if value is not None and value != "auto" and not value > 0:
@@ -156,6 +166,8 @@ class Settings:
                 raise PcpinnError(
                     f"{key}={getattr(self, key):g} is outside [0, 1)", "the usual values are 0.9 and 0.99"
                 )
+        if not 0 <= self.forcing < 1:
+            raise PcpinnError(f"forcing={self.forcing:g} is outside [0, 1)", "the usual value is 0.1")
         if abs(self.seed) >= 2**63:
             raise PcpinnError(f"seed={self.seed} is too large", "take one below 2^63")
 

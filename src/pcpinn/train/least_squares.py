@@ -20,12 +20,15 @@ class LeastSquares:
     With P ~ A the residual's norm estimates the relative training error ||u_theta - u_h|| / ||u_h||.
     """
 
-    def __init__(self, network: MLP, system: LinearSystem, operator: PreconditionedResidual) -> None:
+    def __init__(
+        self, network: MLP, system: LinearSystem, operator: PreconditionedResidual, rescale: bool = True
+    ) -> None:
         if getattr(network, "ansatz", None) is not None:
             raise PcpinnError("a network with hard conditions cannot be trained on nodal values", "use the method pinn")
         self.network, self.operator = network, operator
-        with torch.no_grad():
-            network.output_scale.fill_(_natural_scale(operator))
+        if rescale:  # not where the network has values already that are to stay
+            with torch.no_grad():
+                network.output_scale.fill_(_natural_scale(operator))
         self._known: tuple[Tensor, Tensor] | None = None
         device, dtype = operator.device, operator.dtype
         self.points = torch.as_tensor(system.points, dtype=dtype, device=device)
