@@ -9,6 +9,8 @@ from . import (
     heat2d_cg,
     heat2d_ms,
     heat2d_vc,
+    ns2d_c,
+    ns2d_cg,
     poisson1d,
     poisson2d_c,
     poisson2d_cg,
@@ -32,6 +34,8 @@ _MODULES = (
     wave1d_c,
     wave2d_ms,
     wave2d_long,
+    ns2d_c,
+    ns2d_cg,
 )
 CATALOG: dict[str, Entry] = {module.ENTRY.name: module.ENTRY for module in _MODULES}
 

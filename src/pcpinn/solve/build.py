@@ -63,6 +63,8 @@ def _mesh_options(problem: Problem, settings: Settings) -> dict[str, Any]:
         "curvature": settings.curvature,
         "periodic": problem.periodic_pairs,
         "layers": settings.layers,
+        "corners": settings.corners or (),
+        "corner_size": settings.corner_size,
     }
 
 
@@ -150,6 +152,8 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings) -> MLP:
         settings.kinks or (),
         settings.frequencies or (),
         _start(mesh, settings),
+        settings.corners or (),
+        settings.corner_size,
     )
     architecture = Architecture(settings.width, settings.depth, settings.activation, settings.initialisation, features)
     lower, upper = mesh.bounds

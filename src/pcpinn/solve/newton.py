@@ -75,6 +75,7 @@ class _Place:
 
     system: Linearisation
     built_at: np.ndarray | None  # None: at the linear part
+    built_quality: float = 0.0
     first_iteration: int = 0
     history: History = field(default_factory=History)
     steps: list[Step] = field(default_factory=list)
@@ -168,6 +169,8 @@ class Newton:
         if kept is None and steps:
             self.loss = self.make_step(place.system, self.network, self.settings, rescale=False)
             place.built_at = None if self.settings.linearisation == "linear-part" else place.system.at
+        if kept is None:
+            place.built_quality = _smooth(self.loss)
         if not place.system.from_zero:
             correction = self._size(place.system.residual, place.system.at)
             damping = steps[-1].damping / 2 if retry else self._damping()
@@ -199,8 +202,7 @@ class Newton:
         quality = estimate_quality(
             place.system.A, self._apply, d.unknown_nodes, operator.weights, np.asarray(d.unknown_components)
         )
-        built = operator.quality.smooth if operator.quality is not None else 0.0
-        good = quality.smooth <= max(_GOOD_P, built)
+        good = quality.smooth <= max(_GOOD_P, place.built_quality)
         return Kept(operator.preconditioner, operator.state, quality) if good else None
 
     def _damping(self) -> float:
@@ -332,7 +334,7 @@ class Newton:
             step, first = steps[-1], int(facts["first_iteration"])
             history = History.from_array(context["history"].numpy())
             with torch.no_grad():
-                self.network.output_scale.copy_(context["scale"])
+                self.network.output_scale.copy_(context["scale"].reshape(()))
             built_at = context["built_at"].double().numpy() if "built_at" in context else None
             if len(at) != self.discretisation.size or context["before"].shape != self.network.theta.shape:
                 raise ValueError("its unknowns are not those of the run")
@@ -346,7 +348,7 @@ class Newton:
         else:
             source = linearised_system(d, built_at, linear_part)
         self.loss = self.make_step(source, network, settings, rescale=False)
-        place = _Place(source, built_at, first, history, steps)
+        place = _Place(source, built_at, _smooth(self.loss), first, history, steps)
         if not from_zero:
             place.system = linearised_system(d, at, linear_part, source)
             operator = self.loss.operator
@@ -354,3 +356,8 @@ class Newton:
             self.loss = self.make_step(place.system.damped(step.damping), network, settings, kept=kept, rescale=False)
         self.place, self.state = place, snapshot.state
         self.iteration, self._clock = snapshot.iteration, time.perf_counter() - snapshot.seconds
+
+
+def _smooth(loss: LeastSquares) -> float:
+    quality = loss.operator.quality
+    return 0.0 if quality is None else quality.smooth

@@ -138,7 +138,10 @@ def fields_of(record: dict[str, Any], folder: Path) -> tuple[Field, ...]:
     """The fields that run.json names."""
     try:
         return as_fields(
-            [Field(str(f["name"]), operator.index(f["components"]), f["degree"]) for f in record["fields"]]
+            [
+                Field(str(f["name"]), operator.index(f["components"]), f["degree"], operator.index(f.get("lower", 0)))
+                for f in record["fields"]
+            ]
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise PcpinnError(

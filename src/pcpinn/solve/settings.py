@@ -55,6 +55,8 @@ class Settings:
             feature_std (gaussian); or list, with frequencies along each axis, in radians per unit, such as 6.28;6.28;4.44,8.31.
         kinks: coordinates along each axis where the slope of the solution jumps (interfaces of materials), such as -2,2;0 for
             x = -2, x = 2 and y = 0: the network gets |x + 2|, |x - 2| and |y| as further inputs.
+        corners: points where the solution is singular, such as 0,1;1,1: the network gets the logarithm of the distance and
+            the direction from each; unstructured meshes are graded towards them, down to cells of corner_size.
     Training
         optimiser: auto, gauss-newton, adam, lbfgs or soap; iterations; tolerance: relative residual (an estimate of the
             training error) at which to stop; time_limit in seconds; patience: stop after so many iterations with hardly any
@@ -115,6 +117,8 @@ class Settings:
     feature_std: float = math.pi
     kinks: PerAxis | None = None
     frequencies: PerAxis | None = None
+    corners: PerAxis | None = None
+    corner_size: float = 1e-3
 
     optimiser: Literal["auto", "gauss-newton", "adam", "lbfgs", "soap"] = "auto"
     iterations: int = 60
@@ -148,7 +152,8 @@ class Settings:
             object.__setattr__(self, key, _convert(key, getattr(self, key), expected))
         positive = ("iterations", "width", "depth", "degree", "drop_tolerance", "fill_factor", "mesh_size", "time_cells",
                     "time_order", "time_limit", "learning_rate", "damping", "memory_gib", "curvature", "quadrature",
-                    "collocation", "boundary_weight", "quality_target", "amg_cycles", "sweep_tolerance", "newton_iterations")  # fmt: skip
+                    "collocation", "boundary_weight", "quality_target", "amg_cycles", "sweep_tolerance",
+                    "newton_iterations", "corner_size")  # fmt: skip
         for key in positive:
             value = getattr(self, key)
             if value is not None and value != "auto" and not value > 0:
