@@ -1,5 +1,6 @@
 """Newton's method around the training: convergence, damping, P kept, resume, failure, continuation."""
 
+import itertools
 import json
 
 import numpy as np
@@ -22,7 +23,7 @@ from pcpinn import (
     solve,
 )
 from pcpinn.baselines import solve_pinn
-from pcpinn.solve.newton import NotConverged
+from pcpinn.solve.newton_steps import NotConverged
 from pcpinn.solve.run_folder import read_network
 
 SMALL = {"cells": (6,), "degree": 3, "width": 8, "depth": 1, "features": "none", "iterations": 80, "device": "cpu"}
@@ -94,7 +95,7 @@ def test_history_and_budget_run_over_all_steps():
     solution = solve(line(), **{**SMALL, "iterations": 30})
     rows = solution.history.rows
     assert [r[0] for r in rows] == list(range(1, len(rows) + 1))
-    assert all(a[1] <= b[1] for a, b in zip(rows, rows[1:], strict=False))
+    assert all(a[1] <= b[1] for a, b in itertools.pairwise(rows))
     steps = solution.result["newton"]["steps"]
     assert sum(s["iterations"] for s in steps) == len(rows) == solution.result["iterations"] <= 30
     early = solve(line(), **{**SMALL, "iterations": 6, "newton_iterations": 3, "forcing": 0.0})
@@ -225,8 +226,9 @@ def test_space_time_at_once():
         boundary={"left": Dirichlet(0.0), "right": Dirichlet(0.0), "initial": Dirichlet(exact), "final": Neumann(0.0)},
     )
     x = np.random.default_rng(0).uniform(size=(200, 2))
-    solution = solve(problem, cells=(4,), time_cells=2, time_scheme="radau", time_order=3, degree=3, width=10, depth=2,
-                     features="none", iterations=60, device="cpu", reference=Reference(x, np.sin(np.pi * x[:, 0]) * np.exp(-x[:, 1])))  # fmt: skip
+    reference = Reference(x, np.sin(np.pi * x[:, 0]) * np.exp(-x[:, 1]))
+    slabs = {"cells": (4,), "time_cells": 2, "time_scheme": "radau", "time_order": 3}
+    solution = solve(problem, **{**SMALL, **slabs, "width": 10, "depth": 2, "iterations": 60}, reference=reference)
     assert solution.errors["l2re"] < 3e-3
     assert 0.4 < solution.errors["estimate"] / solution.errors["l2re"] < 2.5
     assert solution.result["preconditioner"]["name"] == "time-order"

@@ -19,10 +19,10 @@ import torch
 
 from ..discretize.finite_elements import FiniteElements
 from ..discretize.mesh import Mesh
+from ..discretize.nonlinear import linearised_system
 from ..discretize.refine import refined
 from ..discretize.slab_mesh import AnyMesh, SlabMesh
 from ..discretize.slabs import TimeSlabs
-from ..discretize.nonlinear import linearised_system
 from ..discretize.system import LinearSystem, check_functions, linear_part, solve_krylov
 from ..errors import PcpinnError
 from ..network.mlp import MLP

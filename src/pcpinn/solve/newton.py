@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,10 @@ from ..discretize.nonlinear import (
     linearised_system,
     sizes_in_words,
 )
-from ..errors import PcpinnError
 from ..precondition import Kept, estimate_quality
 from ..progress import Progress
 from ..train import Checkpoints, History, LeastSquares, Optimiser, Snapshot, Stopping, Training, train
+from .newton_steps import NotConverged, Place, Step, pack, unpack
 from .settings import Settings
 
 MakeStep = Callable[..., LeastSquares]
@@ -37,48 +37,6 @@ _DIRECTION_P = 0.5  # with a worse one P^-1 F is no Newton step, so it is not as
 _EXPLAINED = 1.2  # corrections up to this many times the residual of training are the training's, not Newton's
 _LEAST_FORCING = 1e-3
 _FINAL = 0.8  # of the tolerance, for a step's training: the correction after it is to be below the tolerance
-
-
-class NotConverged(PcpinnError):
-    """Newton's method gave up; the network holds the last good iterate."""
-
-
-@dataclass
-class Step:
-    """What happened in one step, for the record.
-
-    Attributes:
-        correction: ||P^-1 F(u)|| / ||u|| before it; None for the first, which has no iterate yet.
-        damping: length of the step.
-        tolerance: of its training.
-        iterations: of its training; training_residual: where that ended; stopped_by: why.
-        after: ||P^-1 F|| / ||u|| with the same P at the network that came of it.
-        preconditioner: built or kept; quality: of P for the matrix of this step.
-        accepted: whether the network was kept.
-    """
-
-    correction: float | None
-    damping: float
-    tolerance: float
-    preconditioner: str
-    quality: float | None
-    iterations: int = 0
-    training_residual: float | None = None
-    stopped_by: str = ""
-    after: float | None = None
-    accepted: bool = True
-
-
-@dataclass
-class _Place:
-    """Where the method is: the linearisation, and where P was built."""
-
-    system: Linearisation
-    built_at: np.ndarray | None  # None: at the linear part
-    built_quality: float = 0.0
-    first_iteration: int = 0
-    history: History = field(default_factory=History)
-    steps: list[Step] = field(default_factory=list)
 
 
 class Newton:
@@ -109,7 +67,7 @@ class Newton:
         self.loss, self.settings, self.optimiser, self.state = loss, settings, optimiser, state
         self.make_step, self.patience, self.progress, self.checkpoints = make_step, patience, progress, checkpoints
         self.network, self.discretisation = loss.network, system.discretisation
-        self.place = _Place(system, None if system.from_zero else system.at)
+        self.place = Place(system, None if system.from_zero else system.at)
         self._linear_part = system.A if system.from_zero else None
         self.iteration, self._clock = 0, time.perf_counter()
 
@@ -174,10 +132,9 @@ class Newton:
         if not place.system.from_zero:
             correction = self._size(place.system.residual, place.system.at)
             damping = steps[-1].damping / 2 if retry else self._damping()
-            operator = self.loss.operator
-            same = kept or Kept(operator.preconditioner, operator.state, operator.quality)
+            damped = place.system.damped(damping)
             self.loss = self.make_step(
-                place.system.damped(damping), self.network, self.settings, kept=same, rescale=False
+                damped, self.network, self.settings, kept=kept or _kept(self.loss), rescale=False
             )
         quality = self.loss.operator.quality
         known = None if quality is None else quality.describe()["smooth"]
@@ -197,7 +154,7 @@ class Newton:
         """The present P, if it is good for the new matrix."""
         operator, place = self.loss.operator, self.place
         if self.settings.linearisation == "linear-part" or not place.steps[-1].accepted:
-            return Kept(operator.preconditioner, operator.state, operator.quality)
+            return _kept(self.loss)
         d = self.discretisation
         quality = estimate_quality(
             place.system.A, self._apply, d.unknown_nodes, operator.weights, np.asarray(d.unknown_components)
@@ -316,44 +273,25 @@ class Newton:
     def _note_place(self, before: torch.Tensor) -> None:
         """What a resumed run needs beside the training's own state."""
         assert self.checkpoints is not None
-        place = self.place
-        context = {"at": torch.from_numpy(place.system.at), "before": before, "scale": self.network.output_scale}
-        if place.built_at is not None:
-            context["built_at"] = torch.from_numpy(place.built_at)
-        context["history"] = torch.from_numpy(place.history.to_array())
-        facts = {"from_zero": place.system.from_zero, "first_iteration": place.first_iteration}
-        self.checkpoints.context = context
-        self.checkpoints.facts = {**facts, "steps": [asdict(s) for s in place.steps]}
+        self.checkpoints.context, self.checkpoints.facts = pack(self.place, before, self.network.output_scale)
 
     def _restore(self, snapshot: Snapshot) -> None:
         """Linearise and build P where the interrupted run did."""
-        try:
-            context, facts = snapshot.context, snapshot.facts
-            at = context["at"].double().numpy()
-            steps = [Step(**s) for s in facts["steps"]]
-            step, first = steps[-1], int(facts["first_iteration"])
-            history = History.from_array(context["history"].numpy())
-            with torch.no_grad():
-                self.network.output_scale.copy_(context["scale"].reshape(()))
-            built_at = context["built_at"].double().numpy() if "built_at" in context else None
-            if len(at) != self.discretisation.size or context["before"].shape != self.network.theta.shape:
-                raise ValueError("its unknowns are not those of the run")
-            from_zero = bool(facts["from_zero"])
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise PcpinnError(f"the checkpoint is damaged: {error}", "start the solve again") from error
         d, settings, network = self.discretisation, self.settings, self.network
-        linear_part = self._matrix_of_all_steps()
-        if from_zero or built_at is None:
+        packed = unpack(snapshot, d.size, len(network.theta))
+        with torch.no_grad():
+            network.output_scale.fill_(packed.scale)
+        A = self._matrix_of_all_steps()
+        if packed.from_zero or packed.built_at is None:
             source = first_linearisation(d)
         else:
-            source = linearised_system(d, built_at, linear_part)
+            source = linearised_system(d, packed.built_at, A)
         self.loss = self.make_step(source, network, settings, rescale=False)
-        place = _Place(source, built_at, _smooth(self.loss), first, history, steps)
-        if not from_zero:
-            place.system = linearised_system(d, at, linear_part, source)
-            operator = self.loss.operator
-            kept = Kept(operator.preconditioner, operator.state, operator.quality)
-            self.loss = self.make_step(place.system.damped(step.damping), network, settings, kept=kept, rescale=False)
+        place = Place(source, packed.built_at, _smooth(self.loss), packed.first_iteration, packed.history, packed.steps)
+        if not packed.from_zero:
+            place.system = linearised_system(d, packed.at, A, source)
+            damped = place.system.damped(place.steps[-1].damping)
+            self.loss = self.make_step(damped, network, settings, kept=_kept(self.loss), rescale=False)
         self.place, self.state = place, snapshot.state
         self.iteration, self._clock = snapshot.iteration, time.perf_counter() - snapshot.seconds
 
@@ -361,3 +299,8 @@ class Newton:
 def _smooth(loss: LeastSquares) -> float:
     quality = loss.operator.quality
     return 0.0 if quality is None else quality.smooth
+
+
+def _kept(loss: LeastSquares) -> Kept:
+    operator = loss.operator
+    return Kept(operator.preconditioner, operator.state, operator.quality)

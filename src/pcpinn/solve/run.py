@@ -13,8 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from ..discretize.slab_mesh import AnyMesh
 from ..discretize.nonlinear import Linearisation, first_linearisation, linearised_system, solve_newton
+from ..discretize.nonlinear import direct as by_factors
+from ..discretize.slab_mesh import AnyMesh
 from ..discretize.system import Discretisation, LinearSystem, check_functions, linear_part, solve_krylov
 from ..environment import describe_environment, peak_memory
 from ..errors import PcpinnError
@@ -24,7 +25,8 @@ from ..progress import Progress
 from ..train import Checkpoints, LeastSquares, Loss, Stopping, Training, train
 from .build import make_device, make_discretisation, make_mesh, make_network, make_optimiser
 from .certify import certify
-from .newton import MakeStep, Newton, NotConverged
+from .newton import MakeStep, Newton
+from .newton_steps import NotConverged
 from .reference import Reference, compare
 from .run_folder import create_run, finish_run, keep_network, read_mesh_arrays, require_free
 from .settings import Settings
@@ -210,7 +212,7 @@ def _discrete_solution(loss: Loss, system: LinearSystem, u: np.ndarray) -> np.nd
         try:
             if "solution" in vars(system):  # it was solved for already, to be fitted
                 return system.solution
-            return solve_newton(system.discretisation, u, **({} if direct else {"invert": iteration}))
+            return solve_newton(system.discretisation, u, by_factors if direct else iteration)
         except PcpinnError:
             return None
     if direct:
