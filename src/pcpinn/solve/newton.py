@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -160,7 +160,7 @@ class Newton:
             place.system.A, self._apply, d.unknown_nodes, operator.weights, np.asarray(d.unknown_components)
         )
         good = quality.smooth <= max(_GOOD_P, place.built_quality)
-        return Kept(operator.preconditioner, operator.state, quality) if good else None
+        return replace(_kept(self.loss), quality=quality) if good else None
 
     def _damping(self) -> float:
         """Length of the step; 1 where P is too far from A to tell."""
@@ -302,5 +302,6 @@ def _smooth(loss: LeastSquares) -> float:
 
 
 def _kept(loss: LeastSquares) -> Kept:
-    operator = loss.operator
-    return Kept(operator.preconditioner, operator.state, operator.quality)
+    """The P of a loss, for another matrix."""
+    P = loss.operator.preconditioner
+    return Kept(P.preconditioner if isinstance(P, Kept) else P, loss.operator.state, loss.operator.quality)
