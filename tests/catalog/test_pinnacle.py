@@ -7,6 +7,9 @@ from exports import export, write_export
 from pcpinn.catalog import CATALOG
 from pcpinn.catalog.pinnacle import FILES, published_reference, read_export
 from pcpinn.errors import PcpinnError
+from pcpinn.problem.field import Field
+from pcpinn.problem.problem import Problem
+from pcpinn.problem.shapes import Rectangle
 
 HEAT = ["X", "Y", "u (1) @ t=0", "u (1) @ t=0.1", "u (1) @ t=5"]
 
@@ -89,6 +92,38 @@ def test_of_a_problem_in_time(tmp_path):
     np.testing.assert_array_equal(reference.values[:, 0], [1, 2, 3, 4, 5, 6])
     assert (reference.kind, reference.error) == ("published", FILES["heat2d-vc"].distance)
     assert "heat_darcy.dat" in reference.note
+
+
+def flow(upper):
+    """Velocity and pressure on a rectangle from the origin."""
+    return Problem(
+        Rectangle((0, 0), upper),
+        source=lambda x, u, p: (u.value, p.value),
+        fields=(Field("u", components=2), Field("p")),
+    )
+
+
+@pytest.mark.parametrize(("name", "unit", "upper"), [("ns2d-c", " @ Re=100", (1, 1)), ("ns2d-cg", " ({})", (4, 2))])
+def test_of_a_flow(tmp_path, name, unit, upper):
+    """Three columns, with a parameter or with units; their order in the file does not matter."""
+    rows = [[0, 0.5, 3, 1, 2], [1, 0.25, 6, 4, 5], [*upper, 9, 7, 8]]
+    columns = [field + unit.format(of) for field, of in (("p", "Pa"), ("u", "m/s"), ("v", "m/s"))]
+    write_export(tmp_path, name, ["x", "y", *columns], rows)
+    reference = published_reference(name, tmp_path, flow(upper))
+    np.testing.assert_array_equal(reference.points, [row[:2] for row in rows])
+    np.testing.assert_array_equal(reference.values, [[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+    assert (tuple(reference.components), reference.error) == ((0, 1, 2), FILES[name].distance)
+    with pytest.raises(PcpinnError, match="outside the domain"):
+        published_reference(name, tmp_path, flow((0.9, 0.9)))
+    write_export(tmp_path, name, ["x", "y", *columns[1:]], [row[:4] for row in rows])
+    with pytest.raises(PcpinnError, match="no column 'p'"):
+        published_reference(name, tmp_path, flow(upper))
+
+
+def test_of_a_flow_for_a_problem_of_one_field(tmp_path):
+    write_export(tmp_path, "ns2d-c", ["x", "y", "u", "v", "p"], [[0, 0, 1, 2, 3]])
+    with pytest.raises(PcpinnError, match="components"):
+        published_reference("ns2d-c", tmp_path, Problem(Rectangle((0, 0), (1, 1)), source=lambda x, u: u.value))
 
 
 def test_of_another_problem(tmp_path):

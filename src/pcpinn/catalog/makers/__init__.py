@@ -14,8 +14,12 @@ from .maker import Agreement, Level, Maker, agreement
 MAKERS: dict[str, str] = {
     "heat2d-cg": "heat2d_cg",
     "heat2d-vc": "heat2d_vc",
+    "ns2d-c": "ns2d_c",
+    "ns2d-cg": "ns2d_cg",
+    "ns2d-lt": "ns2d_lt",
     "poisson2d-ms": "poisson2d_ms",
     "poisson3d-cg": "poisson3d_cg",
+    "wave2d-cg": "wave2d_cg",
 }
 
 

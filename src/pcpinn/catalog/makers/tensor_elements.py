@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,6 +30,12 @@ class Line:
         return np.arange(len(self.ends) - 1)[:, None] * self.degree + np.arange(self.degree + 1)
 
     @cached_property
+    def nodes(self) -> np.ndarray:
+        """(size,) their places."""
+        inside = np.arange(self.degree) / self.degree
+        return np.append((self.ends[:-1, None] + np.diff(self.ends)[:, None] * inside).ravel(), self.ends[-1])
+
+    @cached_property
     def shapes(self) -> list[Polynomial]:
         """The p + 1 shape functions on [0, 1]."""
         nodes = np.linspace(0, 1, self.degree + 1)
@@ -38,28 +45,40 @@ class Line:
     @cached_property
     def local(self) -> tuple[np.ndarray, np.ndarray]:
         """Mass and stiffness (p + 1, p + 1) of a cell of length one."""
-        x, w = _gauss(self.degree + 1)
-        phi = np.stack([s(x) for s in self.shapes])
-        slope = np.stack([s.deriv()(x) for s in self.shapes])
+        x, w = gauss(self.degree + 1)
+        phi, slope = self.shape_values(x), self.shape_values(x, derivative=True)
         return (phi * w) @ phi.T, (slope * w) @ slope.T
+
+    def shape_values(self, X: np.ndarray, derivative: bool = False) -> np.ndarray:
+        """(p + 1, n) shape functions, or their derivatives, at X (n,) in [0, 1]."""
+        return np.stack([(s.deriv() if derivative else s)(X) for s in self.shapes])
 
     def load(self, f: np.ufunc | object) -> np.ndarray:
         """(size,) integrals of f against the shape functions."""
-        x, w = _gauss(self.degree + 4)
+        x, w = gauss(self.degree + 4)
         h = np.diff(self.ends)
         at = self.ends[:-1, None] + h[:, None] * x
-        parts = np.einsum("c,cq,q,bq->cb", h, f(at), w, np.stack([s(x) for s in self.shapes]))  # type: ignore[operator]
+        parts = np.einsum("c,cq,q,bq->cb", h, f(at), w, self.shape_values(x))  # type: ignore[operator]
         result = np.zeros(self.size)
         np.add.at(result, self.cell_nodes, parts)
         return result
 
     def evaluation(self, x: np.ndarray) -> sp.csr_matrix:
         """(n, size): nodal values to values at points x (n,)."""
-        cell = np.clip(np.searchsorted(self.ends, x, side="right") - 1, 0, len(self.ends) - 2)
-        X = (x - self.ends[cell]) / np.diff(self.ends)[cell]
-        phi = np.stack([s(X) for s in self.shapes], axis=1)
+        cell = self.cell_of(x)
         rows = np.repeat(np.arange(len(x)), self.degree + 1)
-        return sp.csr_matrix((phi.ravel(), (rows, self.cell_nodes[cell].ravel())), shape=(len(x), self.size))
+        return sp.csr_matrix(
+            (self.at(x, cell).ravel(), (rows, self.cell_nodes[cell].ravel())), shape=(len(x), self.size)
+        )
+
+    def cell_of(self, x: np.ndarray, side: Literal["left", "right"] = "right") -> np.ndarray:
+        """(n,) the cell that holds each x; at an end between two cells the one on that side of it."""
+        shift = 1e-12 * (self.ends[-1] - self.ends[0]) * (1 if side == "right" else -1)
+        return np.clip(np.searchsorted(self.ends, x + shift) - 1, 0, len(self.ends) - 2)
+
+    def at(self, x: np.ndarray, cell: np.ndarray) -> np.ndarray:
+        """(n, p + 1) the shape functions of given cells at x (n,)."""
+        return self.shape_values((x - self.ends[cell]) / np.diff(self.ends)[cell]).T
 
 
 def diffusion(x: Line, y: Line, a: np.ndarray) -> tuple[sp.csr_matrix, sp.csr_matrix]:
@@ -79,7 +98,7 @@ def diffusion(x: Line, y: Line, a: np.ndarray) -> tuple[sp.csr_matrix, sp.csr_ma
     return assemble([(hx[:, None] * hy, np.kron(Mx, My))]), K
 
 
-def _gauss(count: int) -> tuple[np.ndarray, np.ndarray]:
+def gauss(count: int) -> tuple[np.ndarray, np.ndarray]:
     """Points and weights on [0, 1]."""
     x, w = leggauss(count)
     return (x + 1) / 2, w / 2
