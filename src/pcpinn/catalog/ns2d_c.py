@@ -54,7 +54,7 @@ ENTRY = Entry(
     reference=reference,
     presets={
         "quick": _CORNERS | {"mesh_size": 0.15, "degree": 3, "iterations": 40},
-        "default": _CORNERS | {"mesh_size": 0.1, "degree": 4, "width": 30, "iterations": 200, "tolerance": 3e-4},
+        "default": _CORNERS | {"mesh_size": 0.12, "degree": 4, "iterations": 120, "tolerance": 3e-4},
         "paper": PAPER | {"cells": (50, 50), "degree": 2, "drop_tolerance": 1e-4, "forcing": 0.0},
     },
     remark="The pressure has logarithmic singularities at the lid's ends. "

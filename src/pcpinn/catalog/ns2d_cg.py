@@ -54,7 +54,7 @@ ENTRY = Entry(
     reference=reference,
     presets={
         "quick": _CORNERS | {"mesh_size": 0.4, "degree": 3, "iterations": 40},
-        "default": _CORNERS | {"mesh_size": 0.25, "degree": 4, "width": 30, "iterations": 200, "tolerance": 1e-3},
+        "default": _CORNERS | {"mesh_size": 0.3, "degree": 4, "sample": 5000, "iterations": 80, "tolerance": 3e-4},
         "paper": PAPER | {"mesh_size": 0.05, "degree": 2, "drop_tolerance": 1e-4, "forcing": 0.0},
     },
     remark="The published data have an outlet that suppresses back-flow, which the stated equations have not. The paper trains "
