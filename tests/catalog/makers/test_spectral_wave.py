@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from pcpinn.catalog.makers.spectral_wave import LobattoLine, wave
-from pcpinn.catalog.makers.wave2d_cg import slowness
-from pcpinn.catalog.random_field import two_phases
 
 
 def standing_error(cells, degree):
@@ -43,12 +41,3 @@ def test_lines():
     assert line.mass @ line.nodes**3 == pytest.approx(15 / 4)
     points, integrate = line.quadrature
     assert line.nodes @ (integrate @ np.exp(points)) == pytest.approx(np.exp(2) + 2 * np.exp(-1))
-
-
-def test_the_coefficient_at_and_between_the_nodes_of_the_field():
-    axis = np.linspace(-1, 1, 256)
-    table = two_phases(1.0, 12.0)
-    np.testing.assert_allclose(1 / slowness(axis, axis), table.T, rtol=1e-9)
-    middle = (axis[:-1] + axis[1:]) / 2
-    between = (table[1:, 1:] + table[:-1, 1:] + table[1:, :-1] + table[:-1, :-1]) / 4
-    np.testing.assert_allclose(1 / slowness(middle, middle), between.T, rtol=1e-9)

@@ -3,6 +3,9 @@
 Where it does, nu du/dn - p n = min(u . n, 0) u / 2 (directional do-nothing): the energy that convection carries in is
 taken away again. The start is a jump of the inlet's acceleration, so the pressure jumps too: it is zero at t = 0, as the
 initial condition says, and at once that of the acceleration.
+
+The pressure is ten times as large as the velocity, and has nearly all of the last difference (94 percent of its square,
+most of it at the two ends of the outlet, where the pressure is continuous but its slope is not bounded).
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ from .unsteady_flow import UnsteadyFlow
 
 _VISCOSITY = 0.01
 _TIMES = np.linspace(0, 5, 51)
-_CHOICES = ((2, 4, 1, 10), (3, 6, 1, 20), (4, 10, 2, 40))  # degree, cells per unit, more at the walls, steps per 0.1
+# degree, cells per unit, cells more at the walls, steps per 0.1
+_CHOICES = ((2, 4, 1, 10), (3, 6, 1, 20), (4, 8, 1, 20), (4, 10, 2, 40))
 _FREQUENCIES = np.pi * np.array([1.0, 3.0, 5.0])
 
 
@@ -95,7 +99,7 @@ MAKER = Maker(
             f"Q{degree}/Q{degree - 1}, {cells} cells per unit and {more} more at the walls, time step {0.1 / steps:g}",
             seconds,
         )
-        for (degree, cells, more, steps), seconds in zip(_CHOICES, (5.0, 30.0, 200.0), strict=True)
+        for (degree, cells, more, steps), seconds in zip(_CHOICES, (2.0, 10.0, 25.0, 105.0), strict=True)
     ),
     points=points,
     values=values,

@@ -57,7 +57,7 @@ MAKER = Maker(
     method="spectral elements aligned with the coefficient's cells, cosine of the operator by Chebyshev series in time",
     levels=tuple(
         Level(f"Q{degree}, {SIZE - 1}^2 cells", seconds)
-        for degree, seconds in zip(_DEGREES, (5.0, 90.0, 180.0), strict=True)
+        for degree, seconds in zip(_DEGREES, (4.0, 55.0, 80.0), strict=True)
     ),
     points=points,
     values=values,
