@@ -29,6 +29,7 @@ from .problem.shapes import (
     SpaceTime,
 )
 from .progress import Progress
+from .solve.continuation import continuation
 from .solve.linear import solve
 from .solve.reference import Reference
 from .solve.run_folder import load
@@ -65,6 +66,7 @@ __all__ = [
     "Settings",
     "Solution",
     "SpaceTime",
+    "continuation",
     "load",
     "read_mesh",
     "solve",

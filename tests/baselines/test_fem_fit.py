@@ -70,8 +70,19 @@ def test_several_fields_in_float32():
     assert loss.loss().item() == pytest.approx(expected, rel=1e-4)
 
 
-def test_nonlinear_problem_is_refused():
-    with pytest.raises(PcpinnError, match="nonlinear"):
+def test_a_nonlinear_problem_is_solved_and_fitted():
+    nonlinear = Problem(PLATE.domain, lambda x, u: (1 + u.value**2) * u.grad, lambda x, u: -5.0, PLATE.boundary)
+    solution = solve_fem_fit(nonlinear, cells=(4, 4), width=10, depth=1, features="none", iterations=60, device="cpu")
+    assert solution.errors["training"] < 5e-3
+    assert "newton" not in solution.result
+    direct = solve(nonlinear, cells=(4, 4), width=10, depth=1, features="none", iterations=80, device="cpu")
+    x = np.random.default_rng(0).uniform(0.1, 0.6, size=(20, 2))
+    np.testing.assert_allclose(solution(x), direct(x), atol=0.02 * np.abs(direct(x)).max())
+
+
+def test_what_is_degenerate_at_zero_needs_a_guess():
+    with pytest.raises(PcpinnError, match="singular") as caught:
         solve_fem_fit(
             Problem(PLATE.domain, flux=lambda x, u: u.value**2 * u.grad, boundary=PLATE.boundary), cells=(3, 3)
         )
+    assert "start=" in caught.value.remedy

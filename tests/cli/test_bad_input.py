@@ -84,9 +84,9 @@ FILES = {
         GOOD + "problem = pc.Problem(square, flux=lambda x, u: u.grad if x[0] > 0.5 else 2 * u.grad, boundary=zero)\n",
         ["torch.where"],
     ),
-    "nonlinear": (
+    "degenerate at zero": (
         GOOD + "problem = pc.Problem(square, flux=lambda x, u: u.value * u.grad, boundary=zero)\n",
-        ["nonlinear"],
+        ["singular", "start="],
     ),
     "unknown boundary": (
         GOOD + "problem = pc.Problem(square, flux=lambda x, u: u.grad, boundary={'rim': pc.Dirichlet(0.0)})\n",

@@ -126,6 +126,18 @@ def test_straight_when_asked_or_when_nothing_is_curved():
     assert measure(straight) < math.pi - 1e-3
 
 
+def test_meshes_get_finer_towards_corners():
+    corner = np.array([1.0, 1.0])
+    plain, graded = (generate_mesh(SQUARE, 0.2, corners=c, corner_size=1e-3) for c in ([], [corner]))
+    edges = [m.nodes[m.cells[:, [0, 1]]] for m in (plain, graded)]
+    near = [np.linalg.norm(e[:, 0] - e[:, 1], axis=1)[np.linalg.norm(e[:, 0] - corner, axis=1) < 0.01] for e in edges]
+    assert near[0].min(initial=1.0) > 0.05
+    assert 1e-4 < near[1].min() < 2e-3
+    assert len(graded.cells) < 5 * len(plain.cells)
+    with pytest.raises(PcpinnError, match="not points"):
+        generate_mesh(SQUARE, 0.2, corners=[(1.0, 1.0, 1.0)])
+
+
 def test_curvature_and_grading_refine():
     hole = SQUARE - Disk((0.5, 0.5), 0.05, name="hole")
     few, many = (len(generate_mesh(hole, 0.2, curvature=c).boundaries["hole"]) for c in (1, 6))

@@ -112,3 +112,28 @@ def test_a_sudden_start_gives_the_root_of_time():
     x = torch.tensor([[0.5, 2.0], [0.5, 5.0]], dtype=torch.float64)
     torch.testing.assert_close(network.encode(x)[:, 2], torch.tensor([0.5, 1.0], dtype=torch.float64))
     assert torch.isfinite(network.encode(x - 9.0)).all()  # outside of the domain too
+
+
+CORNERED = Features("none", corners=((0.0, 1.0), (1.0, 1.0)), corner_size=1e-3)
+
+
+def test_corners_add_the_logarithm_of_the_distance_and_the_direction():
+    network = MLP(Architecture(4, 1, features=CORNERED), [0, 0], [1, 1], 1, generator())
+    x = torch.tensor([[0.0, 1.0], [0.1, 1.0], [0.0, 0.0], [1.0, 0.0]], dtype=torch.float64)
+    encoded = network.encode(x)
+    assert encoded.shape == (4, CORNERED.width(2)) == (4, 2 + 2 * 3)
+    log, direction = encoded[:, 2], encoded[:, 3:5]
+    assert log[0] == pytest.approx(-1)  # at the corner
+    assert log[2] == pytest.approx(1, abs=1e-6)  # as far away as the domain is long
+    assert log[1] == pytest.approx(1 / 3, abs=1e-4)  # two thirds of the way in powers of ten
+    torch.testing.assert_close(direction[0], torch.zeros(2, dtype=torch.float64))
+    torch.testing.assert_close(direction[1], torch.tensor([1.0, 0.0], dtype=torch.float64), atol=1e-4, rtol=0)
+    again = Architecture.from_dict(network.architecture.to_dict())
+    assert again == network.architecture
+
+
+def test_corners_that_do_not_fit():
+    with pytest.raises(PcpinnError, match="2 coordinates"):
+        Features("none", corners=((0.0,),)).width(2)
+    with pytest.raises(PcpinnError, match="corner_size"):
+        Features("none", corners=((0.0, 1.0),), corner_size=0.0)

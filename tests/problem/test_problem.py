@@ -107,3 +107,13 @@ def test_a_boundary_without_condition_warns():
 def test_pins_that_are_nowhere_are_refused(arguments):
     with pytest.raises(PcpinnError, match="Pin"):
         Pin(**arguments)
+
+
+def test_fields_of_lower_degree():
+    pressure = Field("p", lower=1)
+    assert [pressure.degree_in(d) for d in (2, 3)] == [1, 2]
+    assert Field("q", degree=3, lower=1).degree_in(2) == 3
+    with pytest.raises(PcpinnError, match="degree 0"):
+        pressure.degree_in(1)
+    with pytest.raises(PcpinnError, match="degrees lower"):
+        Field("p", lower=-1)

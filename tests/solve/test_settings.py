@@ -19,7 +19,7 @@ def other_than_default(key):
     if typing.get_origin(HINTS[key]) is typing.Literal:
         choice = next(c for c in typing.get_args(HINTS[key]) if c != getattr(Settings(), key))
         return choice, choice
-    if key in ("kinks", "frequencies"):
+    if key in ("kinks", "frequencies", "corners"):
         return "-2,2.5;0", ((-2.0, 2.5), (0.0,))
     if typing.get_origin(kind) is tuple:
         return "30,40", (30, 40)

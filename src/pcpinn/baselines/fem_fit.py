@@ -49,7 +49,7 @@ def fit_loss(system: LinearSystem, network: MLP, settings: Settings) -> LeastSqu
 
 
 def solve_fem_fit(problem: Problem, settings: Settings | None = None, **options: Any) -> Solution:
-    """Solve a linear problem by a direct solve and regression onto it; arguments as of `pcpinn.solve`.
+    """Solve a problem by direct solves (Newton's method if it is nonlinear) and regression; arguments as of `pcpinn.solve`.
 
     Network, points, norm and optimisers are those of `pcpinn.solve`; its preconditioner settings have no effect here.
     """

@@ -10,17 +10,22 @@ _LINEAR: tuple[str, ...] = (
     "poisson2d-c", "poisson2d-cg", "poisson3d-cg", "poisson2d-ms", "heat2d-vc", "heat2d-ms", "heat2d-cg", "wave1d-c",
     "wave2d-ms", "wave2d-long",
 )  # fmt: skip
-SUITES = ("linear", "paper", "all")
+_NONLINEAR: tuple[str, ...] = (
+    "burgers1d-c", "burgers2d-c", "heat2d-lt", "ns2d-c", "ns2d-cg", "ns2d-lt", "gs", "ks",
+)  # fmt: skip
+SUITES = ("linear", "nonlinear", "paper", "all")
 
 
 def suite(name: str) -> tuple[str, ...]:
-    """The problems of a suite: `linear`, `paper` (all with figures in the paper) or `all` of the catalog.
+    """The problems of a suite: `linear`, `nonlinear`, `paper` (all with figures in the paper) or `all` of the catalog.
 
     Raises:
         PcpinnError: for an unknown suite.
     """
     if name == "linear":
         wanted = _LINEAR
+    elif name == "nonlinear":
+        wanted = _NONLINEAR
     elif name == "paper":
         wanted = tuple(dict.fromkeys(f.problem for f in published_figures()))
     elif name == "all":

@@ -52,10 +52,8 @@ ENTRY = Entry(
     problem=problem,
     reference=burgers1d_reference,
     presets={
-        "quick": _OURS
-        | {"cells": (100,), "time_cells": 20, "width": 96, "iterations": 10, "tolerance": 1e-4},
-        "default": _OURS
-        | {"cells": (200,), "time_cells": 50, "width": 256, "iterations": 15, "tolerance": 3e-6},
+        "quick": _OURS | {"cells": (100,), "time_cells": 20, "width": 96, "iterations": 10, "tolerance": 1e-4},
+        "default": _OURS | {"cells": (200,), "time_cells": 50, "width": 256, "iterations": 15, "tolerance": 3e-6},
         "paper": PAPER_STEPS | {"cells": (256,), "time_cells": 500, "width": 64, "depth": 3, "drop_tolerance": 1e-4},
     },
     remark="PINNacle's file is 1.3e-2 from the exact solution, and so are the paper's 1.42e-2 and every good baseline.",

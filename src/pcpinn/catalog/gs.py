@@ -21,9 +21,7 @@ def problem() -> Problem:
 
     def flux(x: torch.Tensor, u: Local, v: Local) -> tuple[torch.Tensor, torch.Tensor]:
         zero = torch.zeros_like(u.value)
-        return tuple(
-            torch.stack([d * f.grad[0], d * f.grad[1], zero]) for d, f in zip(_DIFFUSION, (u, v), strict=True)
-        )
+        return tuple(torch.stack([d * f.grad[0], d * f.grad[1], zero]) for d, f in zip(_DIFFUSION, (u, v), strict=True))
 
     def source(x: torch.Tensor, u: Local, v: Local) -> tuple[torch.Tensor, torch.Tensor]:
         reaction = u.value * v.value**2
@@ -71,7 +69,15 @@ ENTRY = Entry(
     reference=reference,
     presets={
         "quick": _OURS
-        | {"degree": 3, "cells": (24, 24), "time_cells": 20, "width": 96, "depth": 2, "tolerance": 1e-3, "iterations": 4},
+        | {
+            "degree": 3,
+            "cells": (24, 24),
+            "time_cells": 20,
+            "width": 96,
+            "depth": 2,
+            "tolerance": 1e-3,
+            "iterations": 4,
+        },
         "default": _OURS
         | {
             "degree": 3,
@@ -83,6 +89,13 @@ ENTRY = Entry(
             "tolerance": 1e-5,
         },
         "paper": PAPER_STEPS
-        | {"cells": (128, 128), "time_cells": 200, "drop_tolerance": 1e-1, "width": 128, "depth": 5, "start_iterations": 20_000},
+        | {
+            "cells": (128, 128),
+            "time_cells": 200,
+            "drop_tolerance": 1e-1,
+            "width": 128,
+            "depth": 5,
+            "start_iterations": 20_000,
+        },
     },
 )

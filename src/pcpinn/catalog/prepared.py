@@ -18,7 +18,7 @@ from .task import Task, catalog_task, same_file
 
 SUFFIX = ".pcpinn"
 _FORMAT = 1
-_OF_THE_MESH = ("mesh_size", "cells", "time_cells", "time_halvings", "curved", "curvature", "grading")
+_OF_THE_MESH = ("mesh_size", "cells", "time_cells", "time_halvings", "curved", "curvature", "grading", "corner_size")
 
 
 def write_prepared(task: Task, path: Path) -> None:

@@ -67,7 +67,8 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": _OURS | {"degree": 2, "cells": (32, 32), "time_cells": 50, "width": 192, "iterations": 0, "tolerance": 1e-2},
+        "quick": _OURS
+        | {"degree": 2, "cells": (32, 32), "time_cells": 50, "width": 192, "iterations": 0, "tolerance": 1e-2},
         "default": _OURS
         | {"degree": 3, "cells": (64, 64), "time_cells": 100, "width": 512, "iterations": 4, "tolerance": 1e-3},
         "paper": PAPER_STEPS

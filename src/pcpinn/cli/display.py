@@ -175,6 +175,11 @@ def result_table(result: dict[str, Any]) -> Table:
         "time", f"{times['total_s']:.1f} s", f"setup {times['setup_s']:.1f} s, training {times['train_s']:.1f} s"
     )
     table.add_row("iterations", str(result["iterations"]), f"{result['optimiser']}, stopped by {result['stopped_by']}")
+    newton = result.get("newton")
+    if newton is not None:
+        last = next((c for c in reversed(newton["corrections"]) if c is not None), None)
+        built = f"last correction {number(last)}, P built {newton['preconditioners_built']} times"
+        table.add_row("Newton steps", str(newton["iterations"]), f"{newton['linearisation']}, {built}")
     table.add_row("unknowns", str(result["dofs"]), f"{result['parameters']} weights")
     table.add_row(
         "preconditioner",

@@ -70,6 +70,20 @@ class Constraints:
         g[self.constrained] = self.value
         return T, g
 
+    def satisfied(self, u: np.ndarray) -> np.ndarray:
+        """u (N,) with its constrained unknowns set to what they have to be: T u + g."""
+        result = u.copy()
+        result[self.constrained] = np.where(self.master >= 0, u[self.master], self.value)
+        return result
+
+    def reduced(self, r: np.ndarray) -> np.ndarray:
+        """T^T r: residuals of constrained unknowns go to their masters, if they have one."""
+        result = r.copy()
+        has_master = self.master >= 0
+        np.add.at(result, self.master[has_master], r[self.constrained[has_master]])
+        result[self.constrained] = 0.0
+        return result
+
 
 def find_constraints(problem: Problem, unknowns: Unknowns, nodes_on: NodesOn) -> Constraints:
     """Collect the essential conditions of a problem. Dirichlet wins over periodic; later boundaries over earlier ones."""

@@ -104,6 +104,8 @@ class FiniteElements:
         for flux, batch in self._facets():
             jacobian = flux.jacobian(batch.points, batch.normals.flatten(0, 1), batch.state(u))  # type: ignore[union-attr]
             entries += local_matrices(batch, -jacobian.unflatten(0, batch.dx.shape)[:, :, :, None])
+        if not entries:  # nothing depends on u to first order
+            return sp.csr_matrix((self.size, self.size))
         rows, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
         matrix = sp.coo_matrix((values, (rows, columns)), shape=(self.size, self.size)).tocsr()
         matrix.sum_duplicates()

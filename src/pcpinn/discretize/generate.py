@@ -33,6 +33,8 @@ def generate_mesh(
     time_cells: int | None = None,
     kinks: Sequence[Sequence[float]] = (),
     layers: int = 0,
+    corners: Sequence[Sequence[float]] = (),
+    corner_size: float = 1e-3,
 ) -> Mesh:
     """Mesh a shape, or a shape over a span of time.
 
@@ -47,6 +49,7 @@ def generate_mesh(
         time_cells: layers of cells in time; by default as many as cells along the longest side.
         kinks: for each coordinate the places where lines of a structured mesh must run.
         layers: further lines on either side of each of these, closer and closer: for singularities where kinks cross.
+        corners: points towards which an unstructured mesh gets finer, down to cells of `corner_size`.
     """
     if not isinstance(domain, Domain):
         raise PcpinnError(
@@ -73,6 +76,8 @@ def generate_mesh(
             f"layers is {layers}, but there are no {'kinks' if counts else 'cells'}", "give cells and kinks"
         )
     lines = _check_lines(domain, kinks)
+    if any(len(point) != shape.dimension for point in corners) or not positive(corner_size, "corner_size"):
+        raise PcpinnError(f"corners={corners!r} are not points in {shape.dimension} dimensions", "give 0,1;1,1, say")
     steps = _steps(domain, shape, size, counts, time_cells)
     _check_count(domain, shape, size, counts, steps)
 
@@ -84,7 +89,8 @@ def generate_mesh(
     elif shape.dimension == 1:
         mesh = mesh_line(shape, size)
     else:
-        options: dict[str, Any] = {"grading": grading, "curvature": curvature, "periodic": space_pairs}
+        fine = [(point, corner_size) for point in corners]
+        options: dict[str, Any] = {"grading": grading, "curvature": curvature, "periodic": space_pairs, "fine": fine}
         mesh = mesh_shape(shape, size, curved=curved and not timed, **options)
     if isinstance(domain, SpaceTime):
         check_mesh(mesh)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import factorial
 from typing import Any
 
@@ -25,8 +26,9 @@ def mesh_shape(
     grading: float | None = None,
     curvature: float | None = None,
     periodic: tuple[tuple[str, str], ...] = (),
+    fine: Sequence[tuple[Sequence[float], float]] = (),
 ) -> Mesh:
-    """Mesh a shape of two or three dimensions; see `generate_mesh` for the options."""
+    """Mesh a shape of two or three dimensions; see `generate_mesh` for the options. `fine`: points and cell sizes there."""
     occ = _netgen_occ()
     lower, upper = shape.bounds
     scale = shape.extent
@@ -47,10 +49,12 @@ def mesh_shape(
         )
     for number, pair in enumerate(periodic):
         _identify(solid, shape.dimension, pair, f"periodic{number}", occ)
-    options = {"maxh": mesh_size / scale, "minedgelen": min(1e-3, 0.01 * mesh_size / scale)}
+    smallest = min([0.01 * mesh_size, *(0.1 * h for _, h in fine)])
+    options = {"maxh": mesh_size / scale, "minedgelen": min(1e-3, smallest / scale)}
     options |= {k: v for k, v in (("grading", grading), ("curvaturesafety", curvature)) if v is not None}
     try:
-        result = occ.OCCGeometry(solid, dim=shape.dimension).GenerateMesh(**options)
+        parameters = _parameters(options, [((np.asarray(x) - lower) / scale, h / scale) for x, h in fine])
+        result = occ.OCCGeometry(solid, dim=shape.dimension).GenerateMesh(parameters)
         if shape.dimension == 2 and curved:
             result.SecondOrder()
     except Exception as error:
@@ -64,6 +68,15 @@ def mesh_shape(
     for bound in (lower, upper):  # scaling back must not push sides off by a rounding error
         nodes = np.where(np.abs(nodes - bound) <= 1e-12 * scale, bound, nodes)
     return Mesh(nodes, mesh.cells, mesh.boundaries)
+
+
+def _parameters(options: dict[str, float], fine: Sequence[tuple[np.ndarray, float]]) -> Any:
+    from netgen.meshing import MeshingParameters
+
+    parameters = MeshingParameters(**options)
+    for x, size in fine:
+        parameters.RestrictH(*x.tolist(), *[0.0] * (3 - len(x)), size)
+    return parameters
 
 
 def _check_complete(mesh: Mesh, volume: float, mesh_size: float) -> None:

@@ -138,7 +138,7 @@ class Space:
 
     def __init__(self, mesh: Mesh, fields: tuple[Field, ...], degree: int, quadrature_order: int | None = None) -> None:
         self.mesh, self.fields = mesh, fields
-        degrees = [f.degree or degree for f in fields]
+        degrees = [f.degree_in(degree) for f in fields]
         by_degree = {k: ScalarSpace(mesh, k) for k in sorted(set(degrees))}
         self.scalar = [by_degree[k] for f, k in zip(fields, degrees, strict=True) for _ in range(f.components)]
         self.offsets = np.concatenate([[0], np.cumsum([s.size for s in self.scalar])]).astype(np.int64)

@@ -266,9 +266,7 @@ def _at(batch: Batch, t: float) -> tuple[Tensor, Tensor]:
 
 def _states(batch: Batch, U: Tensor) -> Tensor:
     """Unknowns (z, n) -> value and gradient of each component at the points: (z * e * q, C, 1 + d)."""
-    parts = [
-        torch.einsum("eqmb,zeb->zeqm", s, U[:, i]) for s, i in zip(batch.shapes, batch.unknowns, strict=True)
-    ]
+    parts = [torch.einsum("eqmb,zeb->zeqm", s, U[:, i]) for s, i in zip(batch.shapes, batch.unknowns, strict=True)]
     return torch.stack(parts, dim=3).flatten(0, 2)
 
 

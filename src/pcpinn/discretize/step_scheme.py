@@ -119,9 +119,7 @@ class Layers:
     @cached_property
     def moments(self) -> np.ndarray:
         """(Q,) times at which the equation is evaluated."""
-        return np.concatenate(
-            [t + self.length * self._at(k).moments for k, t in enumerate(self.times[:-1])]
-        )
+        return np.concatenate([t + self.length * self._at(k).moments for k, t in enumerate(self.times[:-1])])
 
     @cached_property
     def layers(self) -> np.ndarray:

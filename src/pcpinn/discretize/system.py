@@ -119,31 +119,45 @@ def linear_system(discretisation: Discretisation) -> LinearSystem:
     Raises:
         PcpinnError: for a flux or source of the wrong shape, that is not finite or not differentiable, or not linear.
     """
-    linear = check_pointwise(discretisation.pointwise, discretisation.sample_points())
-    for flux, x, normals in discretisation.boundary_samples():
-        linear &= check_boundary(flux, x, normals, discretisation.components)
-    if not linear:
+    if not check_functions(discretisation):
         raise PcpinnError(
             "the PDE or a boundary condition is nonlinear in its fields, and this solver is for linear problems",
             "make flux, source and conditions linear in u.value and u.grad (coefficients may depend on x only)",
         )
+    return linear_part(discretisation)
+
+
+def check_functions(discretisation: Discretisation) -> bool:
+    """Try flux, source and conditions at some points; tells whether the problem is linear in its fields.
+
+    Raises:
+        PcpinnError: for one of the wrong shape, that is not finite or not differentiable.
+    """
+    linear = check_pointwise(discretisation.pointwise, discretisation.sample_points())
+    for flux, x, normals in discretisation.boundary_samples():
+        linear &= check_boundary(flux, x, normals, discretisation.components)
+    return linear
+
+
+def linear_part(discretisation: Discretisation) -> LinearSystem:
+    """The linearisation at u = 0; all there is to a linear problem. Singular ones are refused."""
     zero = torch.zeros(discretisation.size, dtype=torch.float64)
     tested_at = discretisation.constraints.tested_at
     f = -discretisation.residual(zero).numpy()[tested_at]
     system = discretisation.eliminated(f) if isinstance(discretisation, TimeSlabs) else None
-    A, b = system or _eliminate(discretisation.matrix(zero)[tested_at], f, discretisation.constraints)
+    A, b = system or eliminate(discretisation.matrix(zero)[tested_at], f, discretisation.constraints)
     if not (np.isfinite(A.data).all() and np.isfinite(b).all()):
         raise PcpinnError(
             "the assembled matrix or right-hand side is not finite", "check flux, source and conditions for NaN"
         )
-    _refuse_singular(A, discretisation)
+    refuse_singular(A, discretisation)
     points, point_of = distinct_points(discretisation.unknown_nodes, discretisation.components)
     return LinearSystem(
         discretisation, A, b, points, point_of, np.asarray(discretisation.unknown_components), discretisation.weights
     )
 
 
-def _eliminate(K: sp.csr_matrix, f: np.ndarray, constraints: Constraints) -> tuple[sp.csr_matrix, np.ndarray]:
+def eliminate(K: sp.csr_matrix, f: np.ndarray, constraints: Constraints) -> tuple[sp.csr_matrix, np.ndarray]:
     """Put the constraints into K u = f; columns of constrained unknowns vanish from the other rows."""
     n, c = len(f), constraints.constrained
     identity = sp.csr_matrix((np.ones(len(c)), (c, c)), shape=(n, n))
@@ -189,7 +203,7 @@ def solve_krylov(
     return None if failed or not np.isfinite(u).all() else u
 
 
-def _refuse_singular(A: sp.csr_matrix, discretisation: Discretisation) -> None:
+def refuse_singular(A: sp.csr_matrix, discretisation: Discretisation) -> None:
     """Find the usual kernels without factorising: empty rows, and a component whose constant is never fixed."""
     if (np.diff(A.indptr) == 0).any():
         raise _singular()

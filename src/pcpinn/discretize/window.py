@@ -87,7 +87,9 @@ class MarchSpace:
     @cached_property
     def evolving(self) -> np.ndarray:
         """(C,) whether a component has a derivative in time; the others (a pressure) have no initial value of their own."""
-        u, rate = (torch.randn(1, self.size, dtype=torch.float64, generator=_generator(k)).to(self.device) for k in (0, 1))
+        u, rate = (
+            torch.randn(1, self.size, dtype=torch.float64, generator=_generator(k)).to(self.device) for k in (0, 1)
+        )
         mass = abs(self.form.to_scipy(self.form.matrices(self._probes[:1], u, rate)[0][1]))
         touched = np.asarray(mass.sum(axis=0)).ravel() > 0
         of = self.form.space.unknown_components

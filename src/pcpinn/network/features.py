@@ -1,4 +1,4 @@
-"""Features of the inputs: fixed sines and cosines, both ways of the paper, and distances to known kinks."""
+"""Features of the inputs: fixed sines and cosines, both ways of the paper; distances to known kinks and corners."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ class Features:
         listed: for each axis the frequencies of "list", in radians per unit of the coordinate: those of the problem's data.
         periodic: axes along which the network repeats itself with the period of its box: their coordinates are seen through
             sines and cosines alone, of 1 to `count` waves per period; other axes have what "log" gives them, or nothing.
+        corners: points where the solution is singular, as log r or a power of r, the distance; each adds as inputs log r and the
+            direction (x - corner) / r, both smoothed within `corner_size`.
     """
 
     kind: str = "none"
@@ -42,8 +44,13 @@ class Features:
     listed: tuple[tuple[float, ...], ...] = ()
     start: float = 0.0
     periodic: tuple[int, ...] = ()
+    corners: tuple[tuple[float, ...], ...] = ()
+    corner_size: float = 1e-3
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "corners", tuple(tuple(float(c) for c in point) for point in self.corners))
+        if self.corners and not 0 < self.corner_size < math.inf:
+            raise PcpinnError(f"corner_size={self.corner_size:g} must be positive", "give the smallest size of cells")
         object.__setattr__(self, "kinks", check_lists("kinks", self.kinks))
         object.__setattr__(self, "listed", check_lists("frequencies", self.listed))
         object.__setattr__(self, "periodic", tuple(sorted({operator.index(a) for a in self.periodic})))
@@ -62,8 +69,23 @@ class Features:
             )
         if self.periodic and not 0 <= self.periodic[-1] < inputs:
             raise PcpinnError(f"axis {self.periodic[-1]} is not one of {inputs}", "number periodic axes from 0")
+        if any(len(point) != inputs for point in self.corners):
+            raise PcpinnError(
+                f"corners={self.corners} are not points of {inputs} coordinates",
+                "give one point after the other, separated by semicolons, such as 0,1;1,1",
+            )
         plain = inputs - len(self.periodic)
-        return plain + sum(map(len, self.kinks)) + (self.start > 0) + 2 * self.size(inputs)
+        corners = (1 + inputs) * len(self.corners)
+        return plain + sum(map(len, self.kinks)) + corners + (self.start > 0) + 2 * self.size(inputs)
+
+    def at_corners(self, x: Tensor, extent: Tensor) -> list[Tensor]:
+        """The inputs that corners add for points x (..., d): for each, log r from -1 (near) to 1 (`extent` away), direction."""
+        parts = []
+        for point in self.corners:
+            away = x - x.new_tensor(point)
+            r = torch.sqrt((away**2).sum(-1, keepdim=True) + self.corner_size**2)
+            parts += [1 + 2 * torch.log(r / extent) / torch.log(extent / self.corner_size), away / r]
+        return parts
 
     def size(self, inputs: int) -> int:
         """Number k of frequencies for so many inputs."""

@@ -134,6 +134,8 @@ class MLP(nn.Module):
         parts = [plain, torch.sin(phase), torch.cos(phase)]
         if len(self.kinks):
             parts.insert(1, torch.abs(x[..., self.kink_axes] - self.kinks) / self.half_width[self.kink_axes])
+        if self.architecture.features.corners:
+            parts += self.architecture.features.at_corners(x, 2 * self.half_width.max())
         start = self.architecture.features.start
         if start > 0:
             parts.append(torch.sqrt(((scaled[..., -1:] + 1) / 2).clamp(min=0) + start))

@@ -4,6 +4,7 @@ from .amg import AMG
 from .auto import AutoILU, Tightened, tighten
 from .diagonal import Identity, Jacobi, RowBalancing
 from .factorised import ILU, LU
+from .kept import Kept
 from .operator import PreconditionedResidual
 from .protocol import DeviceSolver, Preconditioner
 from .quality import Quality, estimate_quality
@@ -19,6 +20,7 @@ __all__ = [
     "DeviceSolver",
     "Identity",
     "Jacobi",
+    "Kept",
     "PreconditionedResidual",
     "Preconditioner",
     "Quality",

@@ -174,7 +174,9 @@ class _DenseSolver:
 
     def __init__(self, A: sp.spmatrix, recipe: Stages, device: torch.device) -> None:
         A = A.tocoo()
-        dense = torch.zeros(A.shape, dtype=torch.complex128 if np.iscomplexobj(A.data) else torch.float64, device=device)
+        dense = torch.zeros(
+            A.shape, dtype=torch.complex128 if np.iscomplexobj(A.data) else torch.float64, device=device
+        )
         at = torch.from_numpy(np.stack([A.row, A.col]).astype(np.int64)).to(device)
         dense[at[0], at[1]] = torch.from_numpy(A.data).to(device)
         try:

@@ -18,11 +18,14 @@ class Field:
         name: how results and conditions refer to it.
         components: 1 for a scalar; more for a vector.
         degree: polynomial degree of its elements; None takes the degree of the solve.
+        lower: how many degrees below that of the solve, where degree is None: the pressure of a flow needs one less than the
+            velocity (Taylor-Hood elements).
     """
 
     name: str
     components: int = 1
     degree: int | None = None
+    lower: int = 0
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
@@ -33,6 +36,19 @@ class Field:
             raise PcpinnError(f"field {self.name!r} has {self.components} components", "give it at least one")
         if self.degree is not None and not 1 <= self.degree <= 4:
             raise PcpinnError(f"field {self.name!r} has degree {self.degree}", "degrees 1 to 4 are available")
+        if not 0 <= self.lower <= 3:
+            raise PcpinnError(f"field {self.name!r} is {self.lower} degrees lower", "give 0 to 3")
+
+    def degree_in(self, degree: int) -> int:
+        """Its degree in a solve of some degree.
+
+        Raises:
+            PcpinnError: when nothing would be left.
+        """
+        own = degree - self.lower if self.degree is None else self.degree
+        if own < 1 <= degree:
+            raise PcpinnError(f"field {self.name!r} would have degree {own}", f"use degree={1 + self.lower} or more")
+        return own
 
 
 class Local(NamedTuple):

@@ -64,6 +64,8 @@ def _mesh_options(problem: Problem, settings: Settings) -> dict[str, Any]:
         "curvature": settings.curvature,
         "periodic": problem.periodic_pairs,
         "layers": settings.layers,
+        "corners": settings.corners or (),
+        "corner_size": settings.corner_size,
     }
 
 
@@ -152,6 +154,8 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: i
         (settings.frequencies or ())[: mesh.dimension],
         _start(mesh, settings),
         _periodic_axes(problem, mesh),
+        settings.corners or (),
+        settings.corner_size,
     )
     architecture = Architecture(settings.width, settings.depth, settings.activation, settings.initialisation, features)
     lower, upper = mesh.bounds

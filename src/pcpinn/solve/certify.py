@@ -8,6 +8,7 @@ r = A_f u - b_f, vanishes for neither a badly trained network nor a too coarse t
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -18,16 +19,18 @@ import torch
 
 from ..discretize.finite_elements import FiniteElements
 from ..discretize.mesh import Mesh
+from ..discretize.nonlinear import linearised_system
 from ..discretize.refine import refined
 from ..discretize.slab_mesh import AnyMesh, SlabMesh
 from ..discretize.slabs import TimeSlabs
-from ..discretize.system import LinearSystem, linear_system, solve_krylov
+from ..discretize.system import LinearSystem, check_functions, linear_part, solve_krylov
 from ..errors import PcpinnError
 from ..network.mlp import MLP
 from ..precondition import ILU
 from ..problem.problem import Problem
 from .build import make_mesh, make_preconditioner
 from .settings import Settings
+from .start import nodal_start
 
 _HIGHEST_DEGREE = {1: 4, 2: 4, 3: 2}
 _AFFORDABLE_UNKNOWNS = {1: 10**6, 2: 400_000, 3: 80_000}
@@ -62,7 +65,9 @@ class ErrorEstimate:
 def certify(
     network: MLP, problem: Problem, mesh: AnyMesh, settings: Settings, affordable: bool = False
 ) -> ErrorEstimate:
-    """Estimate the total relative L2 error of a network for a linear problem.
+    """Estimate the total relative L2 error of a network.
+
+    For a nonlinear problem the finer discretisation is linearised at the network: one Newton correction.
 
     Args:
         network: the answer.
@@ -81,8 +86,12 @@ def certify(
             f"a finer discretisation ({how}) has {finer.size} unknowns, which would cost more than the solve itself",
             "call solution.certify() if you want it all the same",
         )
-    system = linear_system(finer)
-    u = _values(network, system)
+    if check_functions(finer):
+        system = linear_part(finer)
+        u = _values(network, system)
+    else:
+        u = nodal_start(network_values(network), finer)
+        system = linearised_system(finer, u)
     r = system.A @ u - system.b
     preconditioner: Any = ILU(drop_tolerance=1e-4, fill_factor=30.0)
     if by_slabs:
@@ -145,6 +154,16 @@ def _finer_elements(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[F
         for f in problem.unknowns
     )
     return FiniteElements(replace(problem, fields=raised), mesh, finer.degree), how
+
+
+def network_values(network: MLP) -> Callable[[np.ndarray], np.ndarray]:
+    """The network as a function of arrays (n, d), with values (n, components)."""
+
+    def values(x: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            return network(torch.as_tensor(x).to(network.theta)).double().cpu().numpy()
+
+    return values
 
 
 def _values(network: MLP, system: LinearSystem) -> np.ndarray:

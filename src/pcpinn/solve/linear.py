@@ -1,4 +1,4 @@
-"""Algorithm 1: train a network on ||P^-1 (A u_theta - b)||^2 for a linear problem."""
+"""Algorithm 1: train a network on ||P^-1 (A u_theta - b)||^2; nonlinear problems go through Newton's method (newton.py)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import torch
 from ..discretize.slab_mesh import AnyMesh
 from ..discretize.system import LinearSystem
 from ..network.mlp import MLP
+from ..precondition import Kept
 from ..precondition.operator import PreconditionedResidual
 from ..problem.problem import Problem
 from ..progress import Progress
@@ -22,6 +23,7 @@ from .reference import Reference
 from .run import run
 from .settings import Settings
 from .solution import Solution
+from .start import Start
 
 
 def solve(
@@ -34,9 +36,10 @@ def solve(
     record: Mapping[str, Any] | None = None,
     resume: bool = False,
     mesh: AnyMesh | None = None,
+    start: Start | None = None,
     **changes: Any,
 ) -> Solution:
-    """Solve a linear problem.
+    """Solve a problem: a linear one by Algorithm 1, a nonlinear one by Newton's method around it.
 
     Args:
         problem: the PDE.
@@ -47,6 +50,8 @@ def solve(
         record: more facts for run.json and result.json (name of the problem, preset).
         resume: continue the interrupted run in `out` from its last checkpoint, on the mesh that it was begun with.
         mesh: a mesh that is there already, with the boundary names of the problem's domain.
+        start: where Newton's method begins: a `Solution` (its network is trained further if it is of the same kind), or a
+            function of points (n, d) with values (n, components). By default the solution of the linear part.
 
     Raises:
         PcpinnError: for anything the user can put right; nothing has been written then.
@@ -74,23 +79,37 @@ def solve(
         record=record,
         resume=resume,
         mesh=mesh,
+        start=start,
+        relinearised=preconditioned_loss,
     )
 
 
-def preconditioned_loss(system: LinearSystem, network: MLP, settings: Settings) -> LeastSquares:
-    """Build P and with it the loss of Algorithm 1, on the network's device and in its precision."""
+def preconditioned_loss(
+    system: LinearSystem, network: MLP, settings: Settings, kept: Kept | None = None, rescale: bool = True
+) -> LeastSquares:
+    """Build P and with it the loss of Algorithm 1, on the network's device and in its precision.
+
+    Args:
+        system: A and b.
+        network: u_theta.
+        settings: which P.
+        kept: an earlier P to take instead.
+        rescale: choose the unit of the network's outputs anew.
+    """
     operator = PreconditionedResidual(
         system.A,
         system.b,
-        make_preconditioner(settings, system.discretisation),
+        kept or make_preconditioner(settings, system.discretisation),
         weights=system.weights if settings.weights == "mass" else np.full(system.size, 1 / system.size),
         dense=_dense(settings),
         dtype=getattr(torch, settings.precision),
         device=network.theta.device,
-        nodes=system.discretisation.unknown_nodes,
+        nodes=system.discretisation.unknown_nodes if kept is None else None,
         components=system.discretisation.unknown_components,
     )
-    return LeastSquares(network, system, operator)
+    if kept is not None:
+        operator.quality = kept.quality
+    return LeastSquares(network, system, operator, rescale)
 
 
 def _dense(settings: Settings) -> bool | str:

@@ -155,7 +155,12 @@ def march(
         "certificate": None,
         "reference": None
         if reference is None
-        else {"kind": reference.kind, "error": reference.error, "points": len(reference.points), "note": reference.note},
+        else {
+            "kind": reference.kind,
+            "error": reference.error,
+            "points": len(reference.points),
+            "note": reference.note,
+        },
     }
     total = time.perf_counter() - started
     result["time"] = {"setup_s": round(setup_s, 3), "train_s": round(train_s, 3), "total_s": round(total, 3)}
@@ -217,7 +222,9 @@ def _window_solver(space: MarchSpace, network: MLP, plan: Plan, settings: Settin
         head_steps=settings.head_steps,
     )
     nodes = WindowNodes.of(space, plan.layers)
-    loss = LeastSquares(network, nodes, _Identity(torch.zeros(len(nodes.point_of)), np.ones(len(nodes.point_of)), network))
+    loss = LeastSquares(
+        network, nodes, _Identity(torch.zeros(len(nodes.point_of)), np.ones(len(nodes.point_of)), network)
+    )
     optimiser, _ = make_optimiser(settings, loss)
     return WindowSolver(space, network, plan.layers, recipe, optimiser, own, settings.seed)
 
@@ -256,7 +263,10 @@ def _fit_start(
     loss = LeastSquares(one, nodes, _Identity(initial, _weights(space, settings), one))
     optimiser, _ = make_optimiser(settings, loss)
     stopping = Stopping(
-        settings.start_iterations, 0.1 * (settings.tolerance or 1e-6), math.inf, 0 if settings.patience is None else settings.patience
+        settings.start_iterations,
+        0.1 * (settings.tolerance or 1e-6),
+        math.inf,
+        0 if settings.patience is None else settings.patience,
     )
     HeadSolver().step(loss)
     train(loss, optimiser, stopping, optimiser.start(loss, settings.seed), progress)
@@ -278,7 +288,9 @@ def _single_head(network: MLP, plan: Plan) -> MLP:
     """A network with the same hidden layers, for one layer of time."""
     lower = (network.centre - network.half_width).tolist()
     upper = (network.centre + network.half_width).tolist()
-    one = MLP(network.architecture, lower, upper, plan.components, torch.Generator().manual_seed(0), network.theta.dtype)
+    one = MLP(
+        network.architecture, lower, upper, plan.components, torch.Generator().manual_seed(0), network.theta.dtype
+    )
     one = one.to(network.theta.device)
     with torch.no_grad():
         one.frequencies.copy_(network.frequencies)

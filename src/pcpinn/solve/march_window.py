@@ -220,7 +220,7 @@ class WindowSolver:
             operator = WindowResidual(matrix, matrix.apply(U) - damping * F, operator.solver, weights, own.refinement)
         if own.causality > 0:
             operator = self._causal(operator, U, weights)
-        loss = LeastSquares(self.network, self.nodes, operator, fresh=False)
+        loss = LeastSquares(self.network, self.nodes, operator, rescale=False)
         wanted = max(0.3 * own.tolerance, min(0.1, correction) * correction)
         residual = float(loss.known_residual().norm())
         for _ in range(own.head_steps):

@@ -45,6 +45,10 @@ def write_report(solution: Solution, folder: Path) -> Path:
         ("unknowns", result["dofs"], f"{result['parameters']} weights in the network"),
         ("preconditioner", result["preconditioner"]["name"], ""),
     ]
+    newton = result.get("newton")
+    if newton is not None:
+        sizes = ", ".join("-" if c is None else f"{c:.1e}" for c in newton["corrections"])
+        rows.append(("Newton steps", newton["iterations"], f"corrections after each: {sizes}"))
     body = "".join(f"<tr><td>{_cell(a)}</td><td>{_cell(b)}</td><td>{_cell(c)}</td></tr>" for a, b, c in rows)
     drawn = folder / "solution.png"
     picture = base64.b64encode(drawn.read_bytes()).decode() if drawn.exists() else None

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 
+from ..discretize.nonlinear import Linearisation, first_linearisation, linearised_system, solve_newton
+from ..discretize.nonlinear import direct as by_factors
 from ..discretize.slab_mesh import AnyMesh
-from ..discretize.system import LinearSystem, linear_system, solve_krylov
+from ..discretize.system import Discretisation, LinearSystem, check_functions, linear_part, solve_krylov
 from ..environment import describe_environment, peak_memory
 from ..errors import PcpinnError
 from ..network.mlp import MLP
@@ -22,10 +25,13 @@ from ..progress import Progress
 from ..train import Checkpoints, LeastSquares, Loss, Stopping, Training, train
 from .build import make_device, make_discretisation, make_mesh, make_network, make_optimiser
 from .certify import certify
+from .newton import MakeStep, Newton
+from .newton_steps import NotConverged
 from .reference import Reference, compare
-from .run_folder import create_run, finish_run, read_mesh_arrays, require_free
+from .run_folder import create_run, finish_run, keep_network, read_mesh_arrays, require_free
 from .settings import Settings
 from .solution import Solution, component_names
+from .start import Start, nodal_start, take_over
 
 MakeLoss = Callable[[LinearSystem, MLP, Settings], Loss]
 
@@ -46,11 +52,14 @@ def run(
     record: Mapping[str, Any] | None = None,
     resume: bool = False,
     mesh: AnyMesh | None = None,
+    start: Start | None = None,
+    relinearised: MakeStep | None = None,
     **changes: Any,
 ) -> Solution:
     """Discretise, make the loss, train, measure, record. A resumed run takes mesh and weights from its folder.
 
-    All but the first two arguments are those of `pcpinn.solve`.
+    `relinearised` makes the losses of Newton's steps; without it a nonlinear problem is trained in one go. All but this and
+    the first two arguments are those of `pcpinn.solve`.
     """
     started = time.perf_counter()
     settings = (settings or Settings()).updated(changes)
@@ -74,10 +83,13 @@ def run(
             "they belong to other problems",
         )
     progress.stage("assembly")
-    system = linear_system(make_discretisation(problem, mesh, settings))
+    system = _first_system(make_discretisation(problem, mesh, settings), start)
     progress.stage("preconditioner")
     network = make_network(problem, mesh, settings)
-    loss = make_loss(system, network, settings)
+    if start is not None and take_over(network, start) and relinearised is not None:
+        loss: Loss = relinearised(system, network, settings, rescale=False)
+    else:
+        loss = make_loss(system, network, settings)
     optimiser, why = make_optimiser(settings, loss)
     if settings.optimiser == "auto":
         progress.note(f"optimiser: {optimiser.name} ({why})")
@@ -92,10 +104,21 @@ def run(
             create_run(out, {**facts, "fields": fields, "settings": settings.to_dict()}, mesh)
         elif checkpoints.path.exists():
             snapshot = checkpoints.read(network.theta)
-    stopping = Stopping(
-        settings.iterations, settings.tolerance, settings.time_limit, _patience(settings, optimiser.name)
-    )
-    training = train(loss, optimiser, stopping, state, progress, checkpoints, snapshot)
+    patience = _patience(settings, optimiser.name)
+    newton = None
+    if isinstance(system, Linearisation) and relinearised is not None and isinstance(loss, LeastSquares):
+        newton = Newton(loss, system, settings, optimiser, state, relinearised, patience, progress, checkpoints)
+        try:
+            training = newton.run(snapshot)
+        except NotConverged as error:
+            if out is not None:
+                kept = keep_network(out, network)
+                raise NotConverged(error.problem, f"{error.remedy}; the last good network is in {kept}") from error
+            raise
+        loss = newton.loss
+    else:
+        stopping = Stopping(settings.iterations, settings.tolerance, settings.time_limit, patience)
+        training = train(loss, optimiser, stopping, state, progress, checkpoints, snapshot)
 
     progress.stage("errors")
     errors = measure(loss, system, reference)
@@ -129,6 +152,8 @@ def run(
         "certificate": certificate.to_dict() if certificate else None,
         "reference": None if reference is None else _describe_reference(reference),
     }
+    if newton is not None:
+        result["newton"] = newton.describe()
     result["time"] = _times(started, setup_s, training)
     result["memory"] = peak_memory(device)
     result["environment"] = describe_environment(device)
@@ -138,6 +163,15 @@ def run(
     return solution
 
 
+def _first_system(discretisation: Discretisation, start: Start | None) -> LinearSystem:
+    """The system of a linear problem, or the first linearisation of another: its linear part, unless it starts elsewhere."""
+    if check_functions(discretisation):
+        return linear_part(discretisation)
+    if start is None:
+        return first_linearisation(discretisation)
+    return linearised_system(discretisation, nodal_start(start, discretisation))
+
+
 def measure(loss: Loss, system: LinearSystem, reference: Reference | None) -> dict[str, Any]:
     """Errors by part. `training`: u_theta against the discrete solution; `discretisation`: that against the reference."""
     network = loss.network
@@ -145,9 +179,9 @@ def measure(loss: Loss, system: LinearSystem, reference: Reference | None) -> di
     names = component_names(system.discretisation.problem.unknowns)
     if reference is not None:
         errors |= compare(_evaluate(network, reference.points), reference, names)
-    u_h = _discrete_solution(loss, system)
+    u = _evaluate(network, system.points)[system.point_of, system.component_of]
+    u_h = _discrete_solution(loss, system, u)
     if u_h is not None:
-        u = _evaluate(network, system.points)[system.point_of, system.component_of]
         errors["training"] = system.norm(u - u_h) / (system.norm(u_h) or 1.0)
         if reference is not None:
             interpolated = system.discretisation.interpolate(u_h, reference.points)
@@ -155,14 +189,36 @@ def measure(loss: Loss, system: LinearSystem, reference: Reference | None) -> di
     return errors
 
 
-def _discrete_solution(loss: Loss, system: LinearSystem) -> np.ndarray | None:
-    """u_h by a direct solve; of large systems by an iteration with the preconditioner at hand, if it converges."""
-    if system.size <= _DIRECT_UNKNOWNS[system.discretisation.mesh.dimension]:
-        return system.solution
-    if not isinstance(loss, LeastSquares):
+def _discrete_solution(loss: Loss, system: LinearSystem, u: np.ndarray) -> np.ndarray | None:
+    """u_h by direct solves (of a nonlinear problem by Newton's method from the network's values u).
+
+    Of large systems by an iteration with the preconditioner at hand, if it converges.
+    """
+    direct = system.size <= _DIRECT_UNKNOWNS[system.discretisation.mesh.dimension]
+    if not direct and not isinstance(loss, LeastSquares):
         return None
-    P = loss.operator
-    return solve_krylov(system.A, system.b, lambda r: P.preconditioner.apply(P.state, r), tolerance=1e-8)
+
+    def iteration(A: sp.csr_matrix) -> Callable[[np.ndarray], np.ndarray]:
+        P = loss.operator  # type: ignore[attr-defined]
+        apply = lambda r: P.preconditioner.apply(P.state, r)  # noqa: E731
+
+        def solved(r: np.ndarray) -> np.ndarray:
+            x = solve_krylov(A, r, apply, tolerance=1e-8)
+            return np.full(len(r), np.nan) if x is None else x
+
+        return solved
+
+    if isinstance(system, Linearisation):
+        try:
+            if "solution" in vars(system):  # it was solved for already, to be fitted
+                return system.solution
+            return solve_newton(system.discretisation, u, by_factors if direct else iteration)
+        except PcpinnError:
+            return None
+    if direct:
+        return system.solution
+    u_h = iteration(system.A)(system.b)
+    return u_h if np.isfinite(u_h).all() else None
 
 
 def _evaluate(network: MLP, x: np.ndarray) -> np.ndarray:

@@ -80,6 +80,13 @@ def finish_run(folder: Path, solution: Solution) -> None:
     write_json(folder / "result.json", solution.result)
 
 
+def keep_network(folder: Path, network: MLP) -> Path:
+    """Write the network of a run that failed, for its user to look at; the run stays unfinished."""
+    path = folder / "network-unfinished.safetensors"
+    write_network(path, network)
+    return path
+
+
 def save_solution(solution: Solution, folder: Path) -> Path:
     """A whole run folder from a solution in memory."""
     record = {
@@ -133,7 +140,10 @@ def fields_of(record: dict[str, Any], folder: Path) -> tuple[Field, ...]:
     """The fields that run.json names."""
     try:
         return as_fields(
-            [Field(str(f["name"]), operator.index(f["components"]), f["degree"]) for f in record["fields"]]
+            [
+                Field(str(f["name"]), operator.index(f["components"]), f["degree"], operator.index(f.get("lower", 0)))
+                for f in record["fields"]
+            ]
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise PcpinnError(
@@ -229,7 +239,10 @@ def _marched(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> 
         raise ValueError("its weights are not finite")
     if any(not bool((state[name] > 0).all()) for name in _POSITIVE) or (np.diff(times) <= 0).any():
         raise ValueError("its units or times are not in order")
-    if thetas.shape[1] != architecture.parameter_count(d, outputs) or (len(thetas) - 1) * plan.per_window != len(times) - 1:
+    if (
+        thetas.shape[1] != architecture.parameter_count(d, outputs)
+        or (len(thetas) - 1) * plan.per_window != len(times) - 1
+    ):
         raise ValueError("the weights do not fit the architecture")
     base = MLP(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator(), thetas.dtype)
     base.load_state_dict({**state, "theta": thetas[-1]})

@@ -58,11 +58,11 @@ class Settings:
             feature_std (gaussian); or list, with frequencies along each axis, in radians per unit, such as 6.28;6.28;4.44,8.31.
         kinks: coordinates along each axis where the slope of the solution jumps (interfaces of materials), such as -2,2;0 for
             x = -2, x = 2 and y = 0: the network gets |x + 2|, |x - 2| and |y| as further inputs.
-    Marching and nonlinear problems
-        linearisation: newton, or linear-part (A and P of the linear terms, the others on the right-hand side);
-            newton_iterations: at most so many per solve or window.
-        tolerance is then the relative size of Newton's correction at which a window is done (0: 1e-6), and iterations are those of
-            the optimiser per Newton step, after head_steps least-squares steps of the last layer; start_iterations: on the
+        corners: points where the solution is singular, such as 0,1;1,1: the network gets the logarithm of the distance and
+            the direction from each; unstructured meshes are graded towards them, down to cells of corner_size.
+    Marching
+        tolerance is the relative size of Newton's correction at which a window is done (0: 1e-6), and iterations are those of the
+            optimiser per Newton step, after head_steps least-squares steps of the last layer; start_iterations: on the
             initial values.
         refresh: P is built anew every so many windows, and when it has become bad.
         causality: in windows of several steps, how strongly later ones wait for earlier ones (0 not at all).
@@ -77,6 +77,12 @@ class Settings:
         precision: float64 or float32.
         seed, device (auto, cpu, cuda), checkpoint_every (seconds).
         certify: estimate the total error on a finer discretisation at the end.
+    Nonlinear problems (iterations, tolerance and time_limit count for all of Newton's steps together)
+        linearisation: newton (derivative at the network's own values, in every step) or linear-part (that at u = 0 in all steps,
+            nonlinear terms on the right-hand side: one P, linear convergence, for mild nonlinearities).
+        newton_iterations: at most so many steps.
+        forcing: each step is trained until its residual is this part of the correction it makes, or less as Newton's
+            method gains speed; 0 gives every step an equal share of the iterations instead.
     Ordinary PINN (a baseline: the strong form at random points instead of a discretisation)
         collocation: number of points inside, drawn once; those on the boundary are as dense.
         boundary_weight: of the mean squared residual of each condition, beside that of the PDE.
@@ -122,9 +128,9 @@ class Settings:
     feature_std: float = math.pi
     kinks: PerAxis | None = None
     frequencies: PerAxis | None = None
+    corners: PerAxis | None = None
+    corner_size: float = 1e-3
 
-    linearisation: Literal["newton", "linear-part"] = "newton"
-    newton_iterations: int = 20
     head_steps: int = 8
     start_iterations: int = 100
     refresh: int = 1
@@ -150,6 +156,10 @@ class Settings:
     checkpoint_every: float = 10.0
     certify: bool = True
 
+    linearisation: Literal["newton", "linear-part"] = "newton"
+    newton_iterations: int = 20
+    forcing: float = 0.1
+
     collocation: int = 4096
     boundary_weight: float = 1.0
     conditions: Literal["soft", "hard"] = "soft"
@@ -160,7 +170,7 @@ class Settings:
         positive = ("width", "depth", "degree", "drop_tolerance", "fill_factor", "mesh_size", "time_cells",
                     "time_order", "time_limit", "learning_rate", "damping", "memory_gib", "curvature", "quadrature",
                     "collocation", "boundary_weight", "quality_target", "amg_cycles", "sweep_tolerance",
-                    "newton_iterations", "refresh")  # fmt: skip
+                    "newton_iterations", "refresh", "corner_size")  # fmt: skip
         for key in positive:
             value = getattr(self, key)
             if value is not None and value != "auto" and not value > 0:
@@ -179,6 +189,8 @@ class Settings:
                 raise PcpinnError(
                     f"{key}={getattr(self, key):g} is outside [0, 1)", "the usual values are 0.9 and 0.99"
                 )
+        if not 0 <= self.forcing < 1:
+            raise PcpinnError(f"forcing={self.forcing:g} is outside [0, 1)", "the usual value is 0.1")
         if abs(self.seed) >= 2**63:
             raise PcpinnError(f"seed={self.seed} is too large", "take one below 2^63")
 

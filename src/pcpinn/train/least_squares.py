@@ -59,14 +59,14 @@ class LeastSquares:
         network: u_theta.
         system: where the unknowns sit and which output of the network they are.
         operator: u -> W P^-1 (A u - b).
-        fresh: the network is untrained, so its outputs may be given the unit of the solution.
+        rescale: give the network's outputs the unit of the solution; not where it has values already that are to stay.
     """
 
-    def __init__(self, network: MLP, system: Nodes, operator: Operator, fresh: bool = True) -> None:
+    def __init__(self, network: MLP, system: Nodes, operator: Operator, rescale: bool = True) -> None:
         if getattr(network, "ansatz", None) is not None:
             raise PcpinnError("a network with hard conditions cannot be trained on nodal values", "use the method pinn")
         self.network, self.operator = network, operator
-        if fresh:
+        if rescale:
             with torch.no_grad():
                 network.output_scale.fill_(_natural_scale(operator))
         self._known: tuple[Tensor, Tensor] | None = None
@@ -78,7 +78,9 @@ class LeastSquares:
         self.scale = 1.0 / (operator.target_norm or 1.0)
         self.weights = torch.as_tensor(operator.weights, dtype=dtype, device=device)
         # One scalar field: the unknowns are the points, no gathering needed.
-        self._in_order = len(system.points) == len(system.point_of) and bool((system.point_of[1:] > system.point_of[:-1]).all())
+        self._in_order = len(system.points) == len(system.point_of) and bool(
+            (system.point_of[1:] > system.point_of[:-1]).all()
+        )
 
     def describe(self) -> dict[str, Any]:
         """The preconditioner, for the report."""

@@ -1,0 +1,242 @@
+"""Newton's method around the training: convergence, damping, P kept, resume, failure, continuation."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+import torch
+from cases import Manufactured
+
+from pcpinn import (
+    Dirichlet,
+    Interval,
+    Neumann,
+    PcpinnError,
+    Problem,
+    Progress,
+    Rectangle,
+    Reference,
+    Settings,
+    continuation,
+    load,
+    solve,
+)
+from pcpinn.baselines import solve_pinn
+from pcpinn.solve.newton_steps import NotConverged
+from pcpinn.solve.run_folder import read_network
+
+SMALL = {"cells": (6,), "degree": 3, "width": 8, "depth": 1, "features": "none", "iterations": 80, "device": "cpu"}
+X = np.linspace(0, 1, 41)[:, None]
+
+
+def line(strength=1.0, power=3):
+    """-u'' + strength u^power = f with u = sin(pi x) + x."""
+    made = Manufactured(
+        Interval(0, 1),
+        flux=lambda x, u: u.grad,
+        source=lambda x, u: strength * u.value**power,
+        exact=(lambda x: torch.sin(torch.pi * x[0]) + x[0],),
+    )
+    return made.problem({"left": Dirichlet(0.0), "right": Dirichlet(1.0)}, name="cubic")
+
+
+REFERENCE = Reference(X, np.sin(np.pi * X) + X)
+
+
+class Notes(Progress):
+    def __init__(self):
+        self.notes = []
+
+    def note(self, text):
+        self.notes.append(text)
+
+
+def test_a_quasilinear_problem_in_two_dimensions():
+    made = Manufactured(
+        Rectangle((0, 0), (1, 1)),
+        flux=lambda x, u: (1 + u.value**2) * u.grad,
+        source=lambda x, u: 0 * u.value,
+        exact=(lambda x: torch.sin(torch.pi * x[0]) * torch.sin(torch.pi * x[1]),),
+    )
+    problem = made.problem(dict.fromkeys(made.domain.boundary_names, Dirichlet(0.0)))
+    x = np.random.default_rng(0).uniform(size=(100, 2))
+    reference = Reference(x, np.prod(np.sin(np.pi * x), axis=1))
+    solution = solve(problem, cells=(6, 6), degree=3, width=10, depth=2, features="none", iterations=90, device="cpu",
+                     reference=reference)  # fmt: skip
+    errors, newton = solution.errors, solution.result["newton"]
+    assert errors["training"] < 1e-3
+    assert errors["l2re"] < 2e-3
+    assert 0.3 < errors["estimate"] / errors["l2re"] < 3
+    corrections = newton["corrections"]
+    assert corrections[1] < corrections[0] / 5
+    assert corrections[2] < corrections[1] / 5
+    assert newton["iterations"] <= 7
+    assert solution.certify().estimate == pytest.approx(errors["estimate"])
+
+
+@pytest.mark.parametrize("linearisation", ["newton", "linear-part"])
+def test_both_linearisations_find_the_same(linearisation):
+    solution = solve(line(), **SMALL, linearisation=linearisation, reference=REFERENCE, tolerance=2e-4)
+    newton = solution.result["newton"]
+    assert solution.errors["training"] < 1e-3
+    assert solution.errors["l2re"] < 1e-3
+    assert solution.result["stopped_by"] == "tolerance"
+    assert newton["linearisation"] == linearisation
+    built = [step["preconditioner"] for step in newton["steps"]]
+    assert built[0] == "built"
+    if linearisation == "linear-part":
+        assert newton["preconditioners_built"] == 1
+    assert built[-1] == "kept"  # the last steps change the matrix by next to nothing
+    json.dumps(newton, allow_nan=False)
+
+
+def test_history_and_budget_run_over_all_steps():
+    solution = solve(line(), **{**SMALL, "iterations": 30})
+    rows = solution.history.rows
+    assert [r[0] for r in rows] == list(range(1, len(rows) + 1))
+    assert all(a[1] <= b[1] for a, b in itertools.pairwise(rows))
+    steps = solution.result["newton"]["steps"]
+    assert sum(s["iterations"] for s in steps) == len(rows) == solution.result["iterations"] <= 30
+    early = solve(line(), **{**SMALL, "iterations": 6, "newton_iterations": 3, "forcing": 0.0})
+    assert [s["iterations"] for s in early.result["newton"]["steps"]] == [2, 2, 2]
+
+
+def steep():
+    """-u'' + 100 (exp(u) - 11) = 0: from far below, where exp is flat, full steps go much too high."""
+    return Problem(
+        Interval(0, 1),
+        lambda x, u: u.grad,
+        lambda x, u: 100 * (torch.exp(u.value) - 11),
+        {"left": Dirichlet(0.0), "right": Dirichlet(0.0)},
+    )
+
+
+def test_damping_where_it_is_needed():
+    solution = solve(steep(), **{**SMALL, "iterations": 200}, start=lambda x: np.full(len(x), -3.0))
+    steps = solution.result["newton"]["steps"]
+    assert min(s["damping"] for s in steps) < 1
+    assert steps[-1]["damping"] == 1
+    assert solution.errors["training"] < 1e-2
+
+
+class Kill(Exception):
+    pass
+
+
+class Killer(Progress):
+    def __init__(self, after):
+        self.after = after
+
+    def update(self, iteration, loss):
+        if iteration > self.after:
+            raise Kill
+
+
+@pytest.mark.parametrize("after", [1, 9, 25])
+@pytest.mark.parametrize("linearisation", ["newton", "linear-part"])
+def test_resume_gives_what_an_unbroken_run_gives(tmp_path, after, linearisation):
+    settings = Settings(**{**SMALL, "iterations": 35}, linearisation=linearisation, checkpoint_every=0, certify=False)
+    expected = solve(line(), settings)
+    with pytest.raises(Kill):
+        solve(line(), settings, out=tmp_path / "run", progress=Killer(after))
+    resumed = solve(line(), settings, out=tmp_path / "run", resume=True)
+    assert torch.equal(resumed.network.theta, expected.network.theta)
+    np.testing.assert_array_equal(resumed.history.losses, expected.history.losses)
+    assert resumed.result["newton"] == expected.result["newton"]
+    np.testing.assert_array_equal(load(tmp_path / "run")(X), expected(X))
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path):
+    settings = Settings(**{**SMALL, "iterations": 20}, checkpoint_every=0)
+    with pytest.raises(Kill):
+        solve(line(), settings, out=tmp_path / "run", progress=Killer(8))
+    (tmp_path / "run" / "checkpoint.safetensors").write_bytes(b"not one")
+    with pytest.raises(PcpinnError):
+        solve(line(), settings, out=tmp_path / "run", resume=True)
+
+
+def bratu(strength):
+    """-u'' = strength exp(u): no solution beyond 3.51."""
+    return Problem(
+        Interval(0, 1),
+        lambda x, u: u.grad,
+        lambda x, u: -strength * torch.exp(u.value),
+        {"left": Dirichlet(0.0), "right": Dirichlet(0.0)},
+    )
+
+
+def test_what_has_no_solution_fails_with_its_history(tmp_path):
+    with pytest.raises(NotConverged, match="corrections by step") as caught:
+        solve(bratu(20.0), **{**SMALL, "iterations": 400}, out=tmp_path / "run")
+    assert "continuation" in caught.value.remedy
+    assert "linear-part" in caught.value.remedy
+    kept = read_network(tmp_path / "run" / "network-unfinished.safetensors")
+    assert torch.isfinite(kept.theta).all()
+    with pytest.raises(PcpinnError, match="no finished run"):
+        load(tmp_path / "run")
+
+
+def test_continuation_starts_from_the_last_network(tmp_path):
+    notes = Notes()
+    solution = continuation(bratu, [1.0, 2.0, 3.0], Settings(**SMALL), out=tmp_path / "run", progress=notes)
+    facts = solution.result["continuation"]
+    assert [f["value"] for f in facts] == [1.0, 2.0]
+    assert load(tmp_path / "run").result["continuation"] == facts
+    assert solution.errors["training"] < 5e-3
+    # u(1/2) = 2 log cosh(t / 4) with t = sqrt(6) cosh(t / 4)
+    t = 2.0
+    for _ in range(200):
+        t = np.sqrt(2 * 3.0) * np.cosh(t / 4)
+    assert solution([[0.5]])[0] == pytest.approx(2 * np.log(np.cosh(t / 4)), rel=1e-2)
+    assert any("continuation 3 of 3" in note for note in notes.notes)
+    with pytest.raises(PcpinnError, match=r"at 20\.0: Newton's method failed"):
+        continuation(bratu, [1.0, 20.0], Settings(**{**SMALL, "iterations": 100}))
+    with pytest.raises(PcpinnError, match="no values"):
+        continuation(bratu, [])
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [(lambda x: np.zeros((len(x), 2)), "shape"), (lambda x: np.full(len(x), np.nan), "not finite")],
+)
+def test_bad_starts_are_refused(start, message):
+    with pytest.raises(PcpinnError, match=message):
+        solve(line(), **SMALL, start=start)
+
+
+def test_a_solution_as_start_saves_work():
+    first = solve(line(), **SMALL)
+    again = solve(line(), **SMALL, start=first, tolerance=first.errors["training"] * 5)
+    assert again.result["iterations"] < 5
+    other = solve(line(), **{**SMALL, "width": 6}, start=first)  # another network: only its values are used
+    assert other.errors["training"] < 1e-2
+
+
+def test_space_time_at_once():
+    """u_t = u_xx / pi^2 - u^3 + f with u = sin(pi x) exp(-t)."""
+
+    def exact(x):
+        return torch.sin(torch.pi * x[0]) * torch.exp(-x[1])
+
+    problem = Problem(
+        Interval(0, 1).over(0, 1),
+        flux=lambda x, u: torch.stack([u.grad[0] / torch.pi**2, 0 * u.value]),
+        source=lambda x, u: u.grad[1] + u.value**3 - exact(x) ** 3,
+        boundary={"left": Dirichlet(0.0), "right": Dirichlet(0.0), "initial": Dirichlet(exact), "final": Neumann(0.0)},
+    )
+    x = np.random.default_rng(0).uniform(size=(200, 2))
+    reference = Reference(x, np.sin(np.pi * x[:, 0]) * np.exp(-x[:, 1]))
+    slabs = {"cells": (4,), "time_cells": 2, "time_scheme": "radau", "time_order": 3}
+    solution = solve(problem, **{**SMALL, **slabs, "width": 10, "depth": 2, "iterations": 60}, reference=reference)
+    assert solution.errors["l2re"] < 3e-3
+    assert 0.4 < solution.errors["estimate"] / solution.errors["l2re"] < 2.5
+    assert solution.result["preconditioner"]["name"] == "time-order"
+
+
+def test_an_ordinary_pinn_takes_nonlinear_problems():
+    changes = {k: v for k, v in SMALL.items() if k != "iterations"}
+    solution = solve_pinn(line(), Settings(**changes, optimiser="adam", iterations=150, learning_rate=0.03))
+    assert solution.history.losses[-1] < 0.1 * solution.history.losses[0]
+    assert 0 < solution.errors["training"] < 1
+    assert "newton" not in solution.result
