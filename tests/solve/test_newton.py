@@ -133,10 +133,11 @@ class Killer(Progress):
             raise Kill
 
 
-@pytest.mark.parametrize("after", [1, 9, 25])
-@pytest.mark.parametrize("linearisation", ["newton", "linear-part"])
-def test_resume_gives_what_an_unbroken_run_gives(tmp_path, after, linearisation):
-    settings = Settings(**{**SMALL, "iterations": 35}, linearisation=linearisation, checkpoint_every=0, certify=False)
+@pytest.mark.parametrize(
+    ("linearisation", "after"), [("newton", 1), ("newton", 9), ("newton", 17), ("linear-part", 12)]
+)
+def test_resume_gives_what_an_unbroken_run_gives(tmp_path, linearisation, after):
+    settings = Settings(**{**SMALL, "iterations": 20}, linearisation=linearisation, checkpoint_every=0, certify=False)
     expected = solve(line(), settings)
     with pytest.raises(Kill):
         solve(line(), settings, out=tmp_path / "run", progress=Killer(after))
@@ -236,7 +237,7 @@ def test_space_time_at_once():
 
 def test_an_ordinary_pinn_takes_nonlinear_problems():
     changes = {k: v for k, v in SMALL.items() if k != "iterations"}
-    solution = solve_pinn(line(), Settings(**changes, optimiser="adam", iterations=150, learning_rate=0.03))
-    assert solution.history.losses[-1] < 0.1 * solution.history.losses[0]
+    solution = solve_pinn(line(), Settings(**changes, optimiser="adam", iterations=80, learning_rate=0.03))
+    assert solution.history.losses[-1] < 0.3 * solution.history.losses[0]
     assert 0 < solution.errors["training"] < 1
     assert "newton" not in solution.result

@@ -123,3 +123,17 @@ def test_a_missing_or_truncated_file(tmp_path):
         checkpoints.path.write_bytes(data[:size])
         with pytest.raises(PcpinnError, match="cannot be read"):
             checkpoints.read(THETA)
+
+
+def test_what_surrounds_a_training_is_kept(tmp_path):
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.context = {"at": torch.arange(4.0)}
+    checkpoints.facts = {"steps": [{"damping": 0.5}]}
+    theta = torch.zeros(3)
+    checkpoints.write(Snapshot(2, 1.0, theta, {}, History()))
+    again = checkpoints.read(theta)
+    assert torch.equal(again.context["at"], torch.arange(4.0))
+    assert again.facts == {"steps": [{"damping": 0.5}]}
+    checkpoints.context, checkpoints.facts = {}, {}
+    checkpoints.write(Snapshot(2, 1.0, theta, {}, History()))
+    assert checkpoints.read(theta).facts == {}
