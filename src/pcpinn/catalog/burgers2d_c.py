@@ -43,12 +43,11 @@ def reference() -> Reference:
 
 _OURS = {
     "time_scheme": "radau",
-    "time_order": 2,
+    "time_order": 3,
     "march": 1,
     "feature_count": 4,  # waves per period
     "depth": 3,
-    "refinement": 2,
-    "drop_tolerance": 1e-2,
+    "refinement": 1,
 }
 
 ENTRY = Entry(
@@ -63,7 +62,19 @@ ENTRY = Entry(
         "quick": _OURS
         | {"degree": 2, "cells": (40, 40), "time_cells": 50, "width": 96, "iterations": 3, "tolerance": 1e-2},
         "default": _OURS
-        | {"degree": 3, "cells": (80, 80), "time_cells": 100, "width": 128, "iterations": 8, "tolerance": 3e-4},
+        | {
+            "degree": 3,
+            "cells": (96, 96),
+            "time_cells": 200,
+            "width": 64,
+            "depth": 4,
+            "sample": 20_000,
+            "iterations": 3,
+            "start_iterations": 60,
+            "newton_iterations": 3,
+            "tolerance": 1e-3,
+            "discrete": False,
+        },
         "paper": PAPER_STEPS
         | {
             "cells": (28, 28),  # the paper's 12 657 nodes on [0, 4]^2 are 791 in a cell of period 1

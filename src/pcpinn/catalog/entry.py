@@ -37,7 +37,7 @@ PAPER: dict[str, Any] = {
 }
 PAPER3D: dict[str, Any] = PAPER | {"width": 128, "depth": 5}  # problems of three dimensions, time included
 PAPER_GAUSSIAN: dict[str, Any] = PAPER3D | {"features": "gaussian", "feature_count": 128, "feature_std": math.pi}
-# Its problems that are stepped in time: backward Euler, P of the linear part, a network begun with the weights of the step before.
+# Its problems that are stepped in time: backward Euler, P of the linear part, weights of the step before to begin with.
 # Double precision: the operator of a march has no other.
 PAPER_STEPS: dict[str, Any] = PAPER | {
     "time_scheme": "euler",

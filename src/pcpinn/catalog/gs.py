@@ -20,8 +20,8 @@ def problem() -> Problem:
     """u is consumed and fed, v grows on it and decays."""
 
     def flux(x: torch.Tensor, u: Local, v: Local) -> tuple[torch.Tensor, torch.Tensor]:
-        zero = torch.zeros_like(u.value)
-        return tuple(torch.stack([d * f.grad[0], d * f.grad[1], zero]) for d, f in zip(_DIFFUSION, (u, v), strict=True))
+        in_space = x.new_tensor([1.0, 1.0, 0.0])
+        return _DIFFUSION[0] * in_space * u.grad, _DIFFUSION[1] * in_space * v.grad
 
     def source(x: torch.Tensor, u: Local, v: Local) -> tuple[torch.Tensor, torch.Tensor]:
         reaction = u.value * v.value**2
@@ -81,12 +81,15 @@ ENTRY = Entry(
         "default": _OURS
         | {
             "degree": 3,
-            "cells": (48, 48),
+            "cells": (64, 64),
             "time_cells": 100,
-            "width": 256,
-            "depth": 2,
-            "iterations": 8,
-            "tolerance": 1e-5,
+            "width": 64,
+            "depth": 4,
+            "sample": 20_000,
+            "iterations": 5,
+            "start_iterations": 60,
+            "newton_iterations": 5,
+            "tolerance": 1e-4,
         },
         "paper": PAPER_STEPS
         | {

@@ -54,8 +54,10 @@ _OURS = {
     "feature_count": 4,
     "feature_low": -1.0,
     "feature_high": 2.0,
-    "depth": 2,
-    "quadrature": 8,
+    "depth": 1,
+    "quadrature": 8,  # the coefficient is not a polynomial in a cell
+    "iterations": 0,  # wide enough for least squares in the last layer alone
+    "start_iterations": 0,
 }
 
 ENTRY = Entry(
@@ -67,10 +69,8 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": _OURS
-        | {"degree": 2, "cells": (32, 32), "time_cells": 50, "width": 192, "iterations": 0, "tolerance": 1e-2},
-        "default": _OURS
-        | {"degree": 3, "cells": (64, 64), "time_cells": 100, "width": 512, "iterations": 4, "tolerance": 1e-3},
+        "quick": _OURS | {"degree": 3, "cells": (16, 16), "time_cells": 50, "width": 768, "tolerance": 1e-3},
+        "default": _OURS | {"degree": 3, "cells": (34, 34), "time_cells": 100, "width": 4096, "tolerance": 1e-5},
         "paper": PAPER_STEPS
         | {
             "cells": (40, 40),

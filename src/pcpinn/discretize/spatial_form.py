@@ -6,6 +6,7 @@ sum per pair of components, without sorting.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -72,7 +73,8 @@ class SpatialForm:
             times: some moments, to see what changes.
         """
         self.identified = identified
-        batches = [(None, b) for b in cell_batches(self.space)] + list(self._facets())
+        batches: list[tuple[BoundaryFlux | None, Batch]] = [(None, b) for b in cell_batches(self.space)]
+        batches += self._facets()
         self._functions_on_host = self.device.type != "cpu" and not self._run_on_device(batches)
         self._find_pattern(batches, extra, times)
         self._find_constants(times)
@@ -107,8 +109,32 @@ class SpatialForm:
         """Entries (nnz,) as a matrix (n, n)."""
         return sp.csr_matrix((entries.cpu().numpy(), self.indices, self.indptr), shape=(self.size, self.size))
 
+    def to_torch(self, entries: Tensor, transpose: bool = False) -> Tensor:
+        """Entries (nnz,), real or complex, as a sparse tensor (n, n) on their device."""
+        rows, columns, order = self._tensors[1 if transpose else 0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "CSR support is in beta state"
+            return torch.sparse_csr_tensor(
+                rows,
+                columns,
+                entries if order is None else entries[order],
+                size=(self.size, self.size),
+                check_invariants=False,
+            )
+
     @cached_property
-    def transposition(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _tensors(self) -> tuple[tuple[Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor, Tensor | None]]:
+        """The pattern and its transpose on the device: row starts, columns, and which entry each entry is."""
+
+        def moved(array: np.ndarray, dtype: type = np.int32) -> Tensor:
+            return torch.from_numpy(array.astype(dtype)).to(self.device)
+
+        rows, columns, order = self._transposition
+        plain = moved(self.indptr), moved(self.indices), None
+        return plain, (moved(rows), moved(columns), moved(order, np.int64))
+
+    @cached_property
+    def _transposition(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Of the pattern: indptr, indices, and which entry each entry of the transpose is."""
         numbers = sp.csr_matrix(
             (np.arange(1, len(self.indices) + 1), self.indices, self.indptr), shape=(self.size, self.size)
@@ -228,12 +254,11 @@ class SpatialForm:
         x, normals = (torch.cat(parts) for parts in zip(*(_at(batch, float(t)) for t in times), strict=True))
         now, rate = (_states(batch, v) for v in (U, rates))
         if place.flux is None:
-            function = self.jets.jacobian if jacobian else self.jets.evaluate
-            out = self._call(function, x, torch.stack([now, rate], 2))
+            out = self._call(self.jets.jacobian if jacobian else self.jets.evaluate, x, torch.stack([now, rate], 2))
         else:
             state = torch.cat([now, rate[..., :1]], dim=2)
-            function = place.flux.jacobian if jacobian else place.flux.evaluate
-            out = -self._call(function, x, normals, state)[:, :, None]  # one row: tested with values alone
+            on_boundary = place.flux.jacobian if jacobian else place.flux.evaluate
+            out = -self._call(on_boundary, x, normals, state)[:, :, None]  # one row: tested with values alone
             if jacobian:
                 out = torch.stack(boundary_jacobian(out), 4)
         return out.unflatten(0, (len(times), *batch.dx.shape))

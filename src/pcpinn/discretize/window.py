@@ -66,6 +66,8 @@ class MarchSpace:
         self.is_slave = torch.from_numpy(slaves).to(self.device)
         row_fixed = np.zeros(self.form.size, dtype=bool)
         row_fixed[c] = True
+        self._unit = torch.from_numpy(self.form.diagonal[c]).to(self.device)
+        self._repeated = torch.from_numpy(self.form.extra).to(self.device)
         self._entries_fixed = torch.from_numpy(row_fixed[self.form.rows]).to(self.device)
         self.points, self.point_of = distinct_points(self.form.space.unknown_nodes, self.form.components)
 
@@ -125,9 +127,8 @@ class MarchSpace:
         """Entries with the rows of constrained unknowns emptied, or saying u_i = ..., u_i - u_j = ... (unit)."""
         entries = torch.where(self._entries_fixed, 0.0, entries)
         if unit:
-            form = self.form
-            entries[torch.from_numpy(form.diagonal).to(self.device)[self.constrained]] = 1.0
-            entries[torch.from_numpy(form.extra).to(self.device)] = -1.0
+            entries[self._unit] = 1.0
+            entries[self._repeated] = -1.0
         return entries
 
     def _constraints(self, t: float, initial: bool = False) -> Constraints:
@@ -256,18 +257,7 @@ class WindowMatrix:
     def _csr(self, entries: Tensor, transpose: bool = False) -> Tensor:
         key = (id(entries), transpose)
         if key not in self._products:
-            form = self.space.form
-            indptr, indices, data = form.indptr, form.indices, entries
-            if transpose:
-                indptr, indices, order = form.transposition
-                data = entries[torch.from_numpy(order).to(entries.device)]
-            self._products[key] = torch.sparse_csr_tensor(
-                torch.from_numpy(np.asarray(indptr, dtype=np.int64)).to(entries.device),
-                torch.from_numpy(np.asarray(indices, dtype=np.int64)).to(entries.device),
-                data,
-                size=(form.size, form.size),
-                check_invariants=False,
-            )
+            self._products[key] = self.space.form.to_torch(entries, transpose)
         return self._products[key]
 
 

@@ -1,8 +1,9 @@
 """P for the steps of a march: all layers of a step at once, decoupled by the eigenvectors of the scheme.
 
 A step's matrix is V ⊗ K + S ⊗ M with small matrices V, S of the scheme and K = dR/du, M = dR/du_t averaged over the step. With
-V^-1 S = T Λ T^-1 it takes one system (K + λ M) x = r in space per eigenvalue, conjugate pairs once. These are solved by (incomplete)
-factors on the host or by dense inverses on a GPU. Several steps in a window are solved in the order of time.
+V^-1 S = T Λ T^-1 it takes one system (K + λ M) x = r in space per eigenvalue, conjugate pairs once. These are solved by
+(incomplete) factors on the host, by dense inverses on a GPU, or by a polynomial where steps are short. Several steps in a
+window are solved in the order of time.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ import scipy.sparse.linalg as spla
 import torch
 from torch import Tensor
 
+from ..discretize.spatial_form import SpatialForm
 from ..discretize.window import WindowMatrix
 from ..errors import PcpinnError
+from .polynomial import PolynomialSolver
 
 _DENSE_ROWS = 24_000
+_SMALL = 3_000  # below, factors cost nothing
 
 
 @dataclass(frozen=True)
@@ -32,13 +36,16 @@ class Stages:
         drop_tolerance: of incomplete factors; 0 for complete ones.
         fill_factor: most entries of the factors, in multiples of those of the matrix.
         ordering: SuperLU's order of elimination.
-        dense: use dense inverses on a GPU, up to 24 000 unknowns per layer.
+        solves: factors (on the host), dense (inverses, on a GPU), polynomial; or auto: a polynomial if it solves to `accuracy`,
+            else on a GPU dense up to 24 000 unknowns per layer, else factors.
+        accuracy: relative residual that a polynomial must reach.
     """
 
     drop_tolerance: float = 0.0
     fill_factor: float = 50.0
     ordering: str = "COLAMD"
-    dense: bool = True
+    solves: str = "auto"
+    accuracy: float = 0.05
 
     def build(self, matrix: WindowMatrix) -> StageSolver:
         """P for a window.
@@ -70,11 +77,9 @@ class StageSolver:
         self._to = torch.from_numpy(to_modes.astype(complex)).to(space.device)
         self._from = torch.from_numpy(T[:, keep].astype(complex)).to(space.device)
         by_value, by_rate = matrix.mean()
-        K, M = space.form.to_scipy(by_value), space.form.to_scipy(by_rate)
-        dense = recipe.dense and space.device.type == "cuda" and space.size <= _DENSE_ROWS
-        solver = _DenseSolver if dense else _HostSolver
         self._solvers = [
-            solver(K + (z * M if is_complex else z.real * M), recipe, space.device) for z, is_complex in self._modes
+            _solver(by_value + (z * by_rate if is_complex else z.real * by_rate), recipe, space.form)
+            for z, is_complex in self._modes
         ]
         self._free = torch.ones(space.size, dtype=torch.bool, device=space.device)
         self._free[space.constrained] = False
@@ -125,6 +130,7 @@ class StageSolver:
         total = torch.zeros(len(back), Z.shape[1], dtype=torch.float64, device=Z.device)
         for k, ((_, is_complex), solver) in enumerate(zip(self._modes, self._solvers, strict=True)):
             x = solver.solve(Z[k] if is_complex else Z[k].real, transpose)
+            x = x if is_complex else x.real
             part = back[:, k][:, None] * x[None, :].to(back.dtype)
             total += (2.0 if is_complex else 1.0) * part.real
         return total
@@ -132,9 +138,28 @@ class StageSolver:
     def describe(self) -> dict[str, Any]:
         """For the report."""
         facts = {"name": "stages", "modes": len(self._modes), "solves": self._solvers[0].kind}
+        if isinstance(self._solvers[0], PolynomialSolver):
+            facts |= {"degree": self._solvers[0].degree, "error": self._solvers[0].error}
         if self._solvers[0].kind == "factors":
             facts |= {"drop_tolerance": self.recipe.drop_tolerance, "fill": round(self._solvers[0].fill, 2)}
         return {**facts, "setup_s": round(self.setup_s, 3)}
+
+
+def _solver(entries: Tensor, recipe: Stages, form: SpatialForm) -> _HostSolver | _DenseSolver | PolynomialSolver:
+    if recipe.solves == "polynomial" or (recipe.solves == "auto" and form.size > _SMALL):
+        complex_entries = entries.to(torch.complex128)  # the roots are complex
+        diagonal = complex_entries[torch.from_numpy(form.diagonal).to(entries.device)]
+        if recipe.solves == "polynomial" or bool((diagonal.abs() > 0).all()):
+            A, At = form.to_torch(complex_entries), form.to_torch(complex_entries, transpose=True)
+            found = PolynomialSolver(A, At, diagonal)
+            if found.error <= recipe.accuracy or recipe.solves == "polynomial":
+                return found
+    A = form.to_scipy(entries)
+    if recipe.solves == "dense" or (
+        recipe.solves == "auto" and form.device.type == "cuda" and form.size <= _DENSE_ROWS
+    ):
+        return _DenseSolver(A, form.device)
+    return _HostSolver(A, recipe)
 
 
 class _HostSolver:
@@ -142,7 +167,7 @@ class _HostSolver:
 
     kind = "factors"
 
-    def __init__(self, A: sp.spmatrix, recipe: Stages, device: torch.device) -> None:
+    def __init__(self, A: sp.spmatrix, recipe: Stages) -> None:
         A = A.tocsc()
         try:
             if recipe.drop_tolerance > 0:
@@ -172,7 +197,7 @@ class _DenseSolver:
     kind = "dense inverses"
     fill = 0.0
 
-    def __init__(self, A: sp.spmatrix, recipe: Stages, device: torch.device) -> None:
+    def __init__(self, A: sp.spmatrix, device: torch.device) -> None:
         A = A.tocoo()
         dense = torch.zeros(
             A.shape, dtype=torch.complex128 if np.iscomplexobj(A.data) else torch.float64, device=device

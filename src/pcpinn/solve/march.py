@@ -72,6 +72,7 @@ def march(
     )
     _check(space)
     network = make_network(problem, mesh.space, settings, problem.components * plan.layers)
+    _spread_biases(network, settings.seed)
     initial = space.initial_values()
     solver = _window_solver(space, network, plan, settings)
     checkpoint = None
@@ -202,6 +203,14 @@ def _check(space: MarchSpace) -> None:
         check_boundary(flux, x, normals, form.components)
 
 
+def _spread_biases(network: MLP, seed: int) -> None:
+    """Hidden biases drawn from [-1, 1]: with none, all features would be odd about the centre."""
+    generator = torch.Generator().manual_seed(seed + 1)
+    with torch.no_grad():
+        for _, bias in network.layers(network.theta)[:-1]:
+            bias.copy_((2 * torch.rand(len(bias), generator=generator, dtype=torch.float64) - 1).to(bias))
+
+
 def _weights(space: MarchSpace, settings: Settings) -> np.ndarray:
     if settings.weights == "uniform":
         return np.full(space.size, 1 / space.size)
@@ -210,7 +219,8 @@ def _weights(space: MarchSpace, settings: Settings) -> np.ndarray:
 
 def _window_solver(space: MarchSpace, network: MLP, plan: Plan, settings: Settings) -> WindowSolver:
     drop = 0.0 if settings.drop_tolerance == "auto" else float(settings.drop_tolerance)
-    recipe = Stages(drop, settings.fill_factor, {"colamd": "COLAMD", "mmd": "MMD_AT_PLUS_A"}[settings.ordering])
+    ordering = {"colamd": "COLAMD", "mmd": "MMD_AT_PLUS_A"}[settings.ordering]
+    recipe = Stages(drop, max(settings.fill_factor, 50.0), ordering, settings.step_solves)
     own = WindowSettings(
         tolerance=settings.tolerance or 1e-6,
         iterations=settings.iterations,
@@ -223,13 +233,13 @@ def _window_solver(space: MarchSpace, network: MLP, plan: Plan, settings: Settin
     )
     nodes = WindowNodes.of(space, plan.layers)
     loss = LeastSquares(
-        network, nodes, _Identity(torch.zeros(len(nodes.point_of)), np.ones(len(nodes.point_of)), network)
+        network, nodes, Regression(torch.zeros(len(nodes.point_of)), np.ones(len(nodes.point_of)), network)
     )
     optimiser, _ = make_optimiser(settings, loss)
     return WindowSolver(space, network, plan.layers, recipe, optimiser, own, settings.seed)
 
 
-class _Identity:
+class Regression:
     """u -> W (u - target): plain regression, for the initial values."""
 
     def __init__(self, target: Tensor, weights: np.ndarray, network: MLP) -> None:
@@ -260,7 +270,7 @@ def _fit_start(
     """Train the network on the initial values, in one head; all heads get its weights."""
     nodes = WindowNodes.of(space, 1)
     one = _single_head(network, plan)
-    loss = LeastSquares(one, nodes, _Identity(initial, _weights(space, settings), one))
+    loss = LeastSquares(one, nodes, Regression(initial, _weights(space, settings), one))
     optimiser, _ = make_optimiser(settings, loss)
     stopping = Stopping(
         settings.start_iterations,

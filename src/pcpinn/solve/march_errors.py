@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,12 +12,14 @@ from torch import Tensor
 
 from ..discretize.window import MarchSpace, Window
 from ..files import write_atomically
+from ..precondition.stages import WindowResidual
 from .march_window import WindowSolver
 from .marched import Plan
 from .reference import Reference
 
 _DISCRETE_TOLERANCE = 1e-10
 _DISCRETE_STEPS = 30
+_RELINEARISED = 5
 
 
 class MarchErrors:
@@ -59,7 +60,7 @@ class MarchErrors:
 
     def add(self, window: Window, U: Tensor, solver: WindowSolver) -> None:
         """The network's values U (L, n) in a window: march the discrete solution there, and compare."""
-        if self._known is None or solver.operator is None:
+        if self._known is None:
             return
         other = Window(self.space, window.layers, self._known)
         X = self._solve(other, U + (self._known[-1] - window.known[-1]), solver)
@@ -76,11 +77,14 @@ class MarchErrors:
         self._known = torch.cat([self._known, X])[-self.plan.steps.history :]
 
     def _solve(self, window: Window, X: Tensor, solver: WindowSolver) -> Tensor | None:
-        """The discrete solution by the P at hand; None if that does not converge."""
-        assert solver.operator is not None
+        """The discrete solution by the P at hand, or by Newton's method with its own; None if neither converges."""
+        operator = solver.operator
         scale, last = float(X.norm()) or 1.0, float("inf")
-        for _ in range(_DISCRETE_STEPS):
-            move = solver.operator.inverse(window.residual(X))
+        for k in range(_DISCRETE_STEPS):
+            if operator is None or k % _RELINEARISED == _RELINEARISED - 1:
+                matrix = window.linearise(X)
+                operator = WindowResidual(matrix, X, solver.recipe.build(matrix), np.ones(X.numel()), refinement=1)
+            move = operator.inverse(window.residual(X))
             X = X - move
             size = float(move.norm()) / scale
             if size <= _DISCRETE_TOLERANCE or (size > 0.5 * last and size < 1e-7):
@@ -92,7 +96,8 @@ class MarchErrors:
 
     def _interpolate(self, window: Window, X: Tensor) -> None:
         """Values of the discrete solution at the reference's points of this window."""
-        assert self.reference is not None and self._at_reference is not None
+        assert self.reference is not None
+        assert self._at_reference is not None
         layers, scheme = window.layers, window.layers.scheme
         t = self.reference.points[:, -1]
         every = torch.cat([window.known, X])

@@ -137,7 +137,8 @@ class WindowSolver:
         for _ in range(own.newton):
             matrix, F = self._linearise(window, U), window.residual(U)
             operator = self._operator(matrix, F, U, weights, report)
-            correction = self._norm(operator.inverse(F), weights) / self._size(U, weights)
+            move = operator.inverse(F)
+            correction = self._norm(move, weights) / self._size(U, move, weights)
             report.residuals.append(correction)
             report.final = correction
             if not math.isfinite(correction) or correction > 1e3:
@@ -147,8 +148,7 @@ class WindowSolver:
                 damping = min(1.0, 2 * damping)
             elif correction > 1.5 * best[0] and len(report.residuals) > 1 and damping > _SMALLEST_STEP:
                 damping /= 2  # line search: back to the best weights, a shorter step
-                with torch.no_grad():
-                    self.network.theta.copy_(best[1])
+                self._set(best[1])
                 U = self.values()
                 matrix, F = self._linearise(window, U), window.residual(U)
                 operator = self._operator(matrix, F, U, weights, report)
@@ -165,27 +165,26 @@ class WindowSolver:
                 break
         else:
             report.reason = "newton iterations"
-        if correction > 0.1 and report.reason == "newton iterations":
+        if report.final > (0.1 if report.reason == "newton iterations" else 0.5) and not self.space.form.constant:
             raise _diverged(report, window)
         return report
 
     def _start(self, window: Window, weights: np.ndarray, guesses: list[Tensor], report: WindowReport) -> Tensor:
-        best: tuple[float, Tensor] | None = None
-        for theta in guesses:
-            with torch.no_grad():
-                self.network.theta.copy_(theta)
-            if len(guesses) == 1:
-                break
-            F = window.residual(self.values())
-            if self.solver is not None and self.operator is not None:
-                F = self.solver.apply(F, self.operator.matrix)
-            size = self._norm(F, weights)
-            if best is None or size < best[0]:
-                best = (size, theta)
-        if best is not None:
-            with torch.no_grad():
-                self.network.theta.copy_(best[1])
+        """Take the guess of the least correction, by a P at the first one."""
+        sizes = []
+        for theta in guesses if len(guesses) > 1 else ():
+            self._set(theta)
+            U = self.values()
+            F = window.residual(U)
+            if not sizes:
+                operator = self._operator(self._linearise(window, U), F, U, weights, report)
+            sizes.append(self._norm(operator.inverse(F), weights))
+        self._set(guesses[int(np.argmin(sizes))] if sizes else guesses[0])
         return self.values()
+
+    def _set(self, theta: Tensor) -> None:
+        with torch.no_grad():
+            self.network.theta.copy_(theta)
 
     def _linearise(self, window: Window, U: Tensor) -> WindowMatrix:
         return window.linearise(torch.zeros_like(U) if self.settings.linear_part else U)
@@ -251,8 +250,9 @@ class WindowSolver:
     def _norm(self, X: Tensor, weights: np.ndarray) -> float:
         return float((torch.from_numpy(weights).to(X.device) * X.reshape(-1) ** 2).sum().sqrt())
 
-    def _size(self, U: Tensor, weights: np.ndarray) -> float:
-        return self._norm(U, weights) or 1.0
+    def _size(self, U: Tensor, move: Tensor, weights: np.ndarray) -> float:
+        """The unit of corrections; flows may begin at rest."""
+        return max(self._norm(U, weights), self._norm(U - move, weights)) or 1.0
 
 
 def _diverged(report: WindowReport, window: Window) -> PcpinnError:

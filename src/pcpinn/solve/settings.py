@@ -30,8 +30,8 @@ class Settings:
         time_scheme: of problems over time: simplex (time is a coordinate like the others), or slabs with polynomials in time:
             radau (first order in time, damping), gauss (first order in time, conserving), galerkin (conditions at both ends).
             With march, also euler, crank-nicolson and bdf2.
-        march: 0 solves all of time at once, with time as an input of one network; k > 0 marches in windows of k slabs (steps), one
-            network of space per window with a head per layer, begun with the weights of the window before.
+        march: 0 solves all of time at once, with time as an input of one network; k > 0 marches in windows of k slabs (steps),
+            with a network of space per window that has a head per layer and begins with the weights of the window before.
         time_order: layers per slab; time_halvings: how often the first slab is cut in half, for a sudden start (the network then
             gets sqrt(t) as an input too).
         degree: polynomial degree of the elements (a field may have its own).
@@ -64,6 +64,7 @@ class Settings:
         tolerance is the relative size of Newton's correction at which a window is done (0: 1e-6), and iterations are those of the
             optimiser per Newton step, after head_steps least-squares steps of the last layer; start_iterations: on the
             initial values.
+        step_solves: how the systems of a step are solved in P: auto, factors, dense, polynomial.
         refresh: P is built anew every so many windows, and when it has become bad.
         causality: in windows of several steps, how strongly later ones wait for earlier ones (0 not at all).
         discrete: march the discrete solution beside the network, to tell the parts of the error apart.
@@ -133,6 +134,7 @@ class Settings:
 
     head_steps: int = 8
     start_iterations: int = 100
+    step_solves: Literal["auto", "factors", "dense", "polynomial"] = "auto"
     refresh: int = 1
     causality: float = 0.0
     discrete: bool = True

@@ -1,0 +1,100 @@
+"""P of a march: exact where matrices do not change in a step, transposes, polynomials."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "discretize"))
+from over_time import convection, membrane, ring
+
+from pcpinn import PcpinnError
+from pcpinn.discretize.generate import generate_mesh
+from pcpinn.discretize.step_scheme import Layers, step_scheme
+from pcpinn.discretize.window import MarchSpace, Window
+from pcpinn.precondition.polynomial import PolynomialSolver
+from pcpinn.precondition.stages import Stages, WindowResidual
+from pcpinn.precondition.torch_sparse import csr_tensor
+
+
+def window_of(problem, cells, scheme, order, times):
+    mesh = generate_mesh(problem.domain.shape, cells=cells, periodic=problem.periodic_pairs)
+    space = MarchSpace(problem, mesh, (0.0, 1.0), 2)
+    steps = step_scheme(scheme, order)
+    return Window(space, Layers(steps, times), space.initial_values()[None].repeat(steps.history, 1))
+
+
+def random_like(window, count=2):
+    generator = torch.Generator().manual_seed(0)
+    shape = (window.layers.count, window.space.size)
+    return [torch.randn(shape, generator=generator, dtype=torch.float64) for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "order"), [("radau", 3), ("gauss", 3), ("euler", 1), ("crank-nicolson", 1), ("bdf2", 1)]
+)
+@pytest.mark.parametrize("make", [ring, membrane])
+def test_exact_for_steady_coefficients(make, scheme, order):
+    problem = make()
+    cells = (4,) * (problem.domain.dimension - 1)
+    window = window_of(problem, cells, scheme, order, np.array([0.0, 0.1, 0.2]))
+    R, S = random_like(window)
+    matrix = window.linearise(R)
+    solver = Stages().build(matrix)
+    torch.testing.assert_close(matrix.apply(solver.apply(R, matrix)), R, rtol=1e-8, atol=1e-8)
+    torch.testing.assert_close(matrix.apply_transpose(solver.apply_transpose(R, matrix)), R, rtol=1e-7, atol=1e-7)
+    assert float((S * solver.apply(R, matrix)).sum()) == pytest.approx(
+        float((R * solver.apply_transpose(S, matrix)).sum()), rel=1e-8
+    )
+
+
+def test_nearly_exact_for_others_and_refined():
+    window = window_of(convection(), (6,), "radau", 3, np.array([0.0, 0.1]))
+    R, U = random_like(window)
+    matrix = window.linearise(U)
+    solver = Stages().build(matrix)
+    errors = []
+    for refinement in (0, 2):
+        operator = WindowResidual(matrix, R, solver, np.ones(R.numel()), refinement)
+        errors.append(float((matrix.apply(operator.inverse(R)) - R).norm() / R.norm()))
+    assert errors[0] < 0.5
+    assert errors[1] < errors[0] ** 2
+
+
+def test_residual_is_differentiable():
+    window = window_of(convection(), (4,), "radau", 2, np.array([0.0, 0.1]))
+    R, U = random_like(window)
+    matrix = window.linearise(U)
+    operator = WindowResidual(matrix, R, Stages().build(matrix), np.linspace(1, 2, R.numel()), 1)
+    u = U.reshape(-1).clone().requires_grad_(True)
+    assert torch.autograd.gradcheck(operator, (u,), atol=1e-5)
+    other = operator.reweighted(np.full(R.numel(), 4.0))
+    plain = operator.reweighted(np.ones(R.numel()))
+    torch.testing.assert_close(other(u), 2 * plain(u))
+
+
+def test_polynomial_solves_what_a_diagonal_nearly_does():
+    rng = np.random.default_rng(0)
+    noise = sp.random(300, 300, 0.01, random_state=1) * 0.5
+    A = sp.csr_matrix(sp.diags(rng.uniform(1, 3, 300)) + noise + 0.2j * noise.T)
+    tensor = [csr_tensor(sp.csr_matrix(m), torch.complex128, "cpu") for m in (A, A.T)]
+    errors = []
+    for degree in (4, 12, 24):
+        solver = PolynomialSolver(*tensor, torch.from_numpy(A.diagonal()), degree)
+        r = torch.from_numpy(rng.normal(size=300) + 0j)
+        for transpose, M in ((False, A), (True, A.T)):
+            x = solver.solve(r, transpose).numpy()
+            assert np.linalg.norm(M @ x - r.numpy()) / np.linalg.norm(r.numpy()) < 3 * solver.error + 1e-12
+        errors.append(solver.error)
+    assert errors[0] > 10 * errors[1] > 100 * errors[2]
+
+
+def test_singular_steps_are_refused():
+    window = window_of(ring(), (4,), "euler", 1, np.array([0.0, 0.1]))
+    matrix = window.linearise(random_like(window)[0])
+    matrix.pairs = [(0 * k, 0 * m) for k, m in matrix.pairs]
+    with pytest.raises(PcpinnError, match="factorisation of a step"):
+        Stages().build(matrix)

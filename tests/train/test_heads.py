@@ -1,0 +1,54 @@
+"""Exact steps of the last layer."""
+
+import numpy as np
+import torch
+
+from pcpinn.network import MLP, Architecture, Features
+from pcpinn.solve.march import Regression
+from pcpinn.solve.march_window import WindowNodes
+from pcpinn.train import LeastSquares
+from pcpinn.train.heads import HeadSolver
+
+
+def loss_for(width=24, heads=3):
+    x = np.linspace(-1, 1, 81)[:, None]
+    network = MLP(
+        Architecture(width, 1, features=Features("none")), [-1.0], [1.0], heads, torch.Generator().manual_seed(0)
+    )
+    nodes = WindowNodes(x, np.tile(np.arange(81), heads), np.repeat(np.arange(heads), 81))
+    target = torch.from_numpy(np.concatenate([np.sin((k + 1) * x[:, 0]) for k in range(heads)]))
+    weights = np.tile(np.linspace(1, 2, 81), heads) / 100
+    return LeastSquares(network, nodes, Regression(target, weights, network), rescale=False), target
+
+
+def test_one_step_is_the_least_squares_solution():
+    loss, target = loss_for(width=6)
+    reached = HeadSolver().step(loss)
+    with torch.no_grad():
+        features = torch.cat([loss.hidden(), torch.ones(81, 1, dtype=torch.float64)], 1)
+    root = loss.weights[:81].sqrt()[:, None]
+    best = torch.linalg.lstsq(root * features, root * target.reshape(3, 81).T).solution
+    left = root * (features @ best - target.reshape(3, 81).T)
+    assert 1e-8 < reached <= 1.01 * float(left.norm()) / loss.operator.target_norm
+
+
+def test_hidden_weights_stay_and_a_second_step_changes_nothing():
+    loss, _ = loss_for()
+    solver, before = HeadSolver(), loss.theta.detach().clone()
+    first = solver.step(loss)
+    head = loss.network.head_size
+    assert torch.equal(loss.theta.detach()[:-head], before[:-head])
+    assert solver.step(loss) <= first * (1 + 1e-9)
+
+
+def test_weights_do_not_pile_up():
+    """What the features hardly see is not kept from step to step."""
+    loss, _ = loss_for()
+    solver = HeadSolver()
+    solver.step(loss)
+    size = float(loss.theta.detach().abs().max())
+    for _ in range(5):
+        with torch.no_grad():
+            loss.theta[-loss.network.head_size :] *= 1.5
+        solver.step(loss)
+    assert float(loss.theta.detach().abs().max()) < 2 * size
