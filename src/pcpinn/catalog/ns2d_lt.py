@@ -40,7 +40,7 @@ def problem() -> Problem:
         Rectangle((0.0, 0.0), (2.0, 1.0)).over(0.0, 5.0),
         flux=flux,
         source=source,
-        fields=[Field("u", components=2), Field("p", lower=1)]  # Taylor-Hood,
+        fields=[Field("u", components=2), Field("p", lower=1)],
         boundary={
             "right": {"u": Natural(outlet)},
             "left": {"u": Dirichlet(inflow)},
