@@ -207,7 +207,7 @@ def test_explosion_is_told(tmp_path):
             "initial": Dirichlet(lambda x: torch.sin(torch.pi * x[0])),
         },
     )
-    with pytest.raises(PcpinnError, match="does not converge at t = .*corrections") as caught:
+    with pytest.raises(PcpinnError, match=r"does not converge at t = .*corrections") as caught:
         solve(problem, Settings(**SMALL))
     assert "shorter steps" in caught.value.remedy
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from pcpinn.network import MLP, Architecture, Features
-from pcpinn.solve.march import Regression
+from pcpinn.solve.march_start import Regression
 from pcpinn.solve.march_window import WindowNodes
 from pcpinn.train import LeastSquares
 from pcpinn.train.heads import HeadSolver

@@ -67,7 +67,7 @@ ENTRY = Entry(
     reference=reference,
     presets={
         "quick": _OURS | {"cells": (16, 16), "time_cells": 250, "width": 512, "tolerance": 1e-3},
-        "default": _OURS | {"cells": (40, 40), "time_cells": 500, "width": 4096, "tolerance": 1e-4},
+        "default": _OURS | {"cells": (40, 40), "time_cells": 1000, "width": 4096, "tolerance": 1e-3},
         "paper": PAPER_STEPS
         | {
             "cells": (20, 20),

@@ -81,7 +81,7 @@ ENTRY = Entry(
     reference=reference,
     presets={
         "quick": _OURS | {"cells": (10, 5), "time_cells": 60, "width": 160, "tolerance": 1e-3},
-        "default": _OURS | {"cells": (24, 12), "time_cells": 200, "width": 1024, "tolerance": 1e-5},
+        "default": _OURS | {"cells": (24, 12), "time_cells": 150, "width": 400, "tolerance": 1e-5},
         "paper": PAPER_STEPS
         | {
             "degree": 2,

@@ -108,12 +108,12 @@ class Features:
 
     def frequencies(self, inputs: int, generator: torch.Generator, half_width: Tensor | None = None) -> Tensor:
         """(inputs, k) matrix B; the features are x, |x - kinks|, sin(x B), cos(x B), with x scaled by half_width (inputs,)."""
+        if self.periodic:
+            return torch.block_diag(*[torch.tensor(line, dtype=torch.float64)[None, :] for line in self._lines(inputs)])
         if self.kind == "none":
             return torch.zeros(inputs, 0, dtype=torch.float64)
         if self.kind != "list" and self.count < 1:
             raise PcpinnError(f"feature_count={self.count}", "ask for at least one feature, or features=none")
-        if self.periodic:
-            return torch.block_diag(*[torch.tensor(line, dtype=torch.float64)[None, :] for line in self._lines(inputs)])
         if self.kind == "log":
             scales = 2 * torch.pi * 2 ** torch.linspace(self.low, self.high, self.count, dtype=torch.float64)
             return torch.block_diag(*[scales[None, :]] * inputs)

@@ -1,7 +1,8 @@
 """P^-1 as a polynomial in D^-1 A: products with a sparse matrix alone, so it stays on a GPU and costs nothing to set up.
 
 For matrices that a diagonal nearly solves: short steps in time, where mass outweighs diffusion and convection. The polynomial's
-roots are the harmonic Ritz values of a few steps of GMRES with a random right-hand side (Loe and Thornquist 2022), in Leja's order.
+roots are the harmonic Ritz values of a few steps of GMRES with a random right-hand side (Loe and Thornquist 2022), in Leja's
+order.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from ..precondition import (
 from ..problem.problem import Problem
 from ..problem.shape_base import Domain, SpaceTime
 from ..train import LBFGS, SOAP, Adam, GaussNewton, LeastSquares, Loss, Optimiser
-from .settings import Settings
+from .settings import PerAxis, Settings
 
 _ORDERINGS = {"colamd": "COLAMD", "mmd": "MMD_AT_PLUS_A"}
 
@@ -150,8 +150,8 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: i
         settings.feature_low,
         settings.feature_high,
         settings.feature_std,
-        (settings.kinks or ())[: mesh.dimension],
-        (settings.frequencies or ())[: mesh.dimension],
+        _in_space(settings.kinks, settings, mesh),
+        _in_space(settings.frequencies, settings, mesh),
         _start(mesh, settings),
         _periodic_axes(problem, mesh),
         settings.corners or (),
@@ -176,6 +176,12 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: i
         getattr(torch, settings.precision),
     )
     return network.to(make_device(settings.device))
+
+
+def _in_space(lists: PerAxis | None, settings: Settings, mesh: AnyMesh) -> PerAxis:
+    """Numbers along each axis of the network's inputs: a march has no time among them."""
+    given = lists or ()
+    return given[:-1] if settings.march and len(given) == mesh.dimension + 1 else given
 
 
 def _periodic_axes(problem: Problem, mesh: AnyMesh) -> tuple[int, ...]:

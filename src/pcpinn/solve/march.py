@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -23,11 +22,11 @@ from ..network.mlp import MLP
 from ..precondition.stages import Stages
 from ..problem.problem import Problem
 from ..progress import Progress
-from ..train import History, LeastSquares, Stopping, train
-from ..train.heads import HeadSolver
+from ..train import History, LeastSquares
 from .build import make_device, make_mesh, make_network, make_optimiser
 from .march_errors import MarchErrors
 from .march_files import MarchCheckpoint
+from .march_start import Regression, fit_start, guesses_for, space_weights, spread_biases
 from .march_window import WindowNodes, WindowReport, WindowSettings, WindowSolver
 from .marched import MarchedNetwork, Plan
 from .reference import Reference, compare
@@ -72,7 +71,7 @@ def march(
     )
     _check(space)
     network = make_network(problem, mesh.space, settings, problem.components * plan.layers)
-    _spread_biases(network, settings.seed)
+    spread_biases(network, settings.seed)
     initial = space.initial_values()
     solver = _window_solver(space, network, plan, settings)
     checkpoint = None
@@ -90,12 +89,12 @@ def march(
                     network.output_scale.fill_(scale)
     progress.stage("initial values", _START_ROUNDS)
     if not thetas:
-        thetas = [_fit_start(network, space, plan, initial, settings, progress)]
+        thetas = [fit_start(network, space, plan, initial, settings, progress)]
     setup_s = time.perf_counter() - started
 
     errors = MarchErrors(space, plan, mesh.times, reference, settings.discrete)
     history = History()
-    layered = np.outer(Layers(plan.steps, windows[0][0]).weights, _weights(space, settings)).ravel()
+    layered = np.outer(Layers(plan.steps, windows[0][0]).weights, space_weights(space, settings)).ravel()
     progress.stage("marching", len(windows))
     training_started = time.perf_counter()
     known = initial[None].repeat(plan.steps.history, 1)
@@ -112,7 +111,7 @@ def march(
                 solver.refresh()
                 if checkpoint is not None and checkpoint.due():
                     checkpoint.write(thetas, reports, network)
-            report = solver.solve(window, layered, _guesses(network, thetas[-1], plan, number))
+            report = solver.solve(window, layered, guesses_for(network, thetas[-1], plan, number))
             reports.append(report)
             thetas.append(network.theta.detach().clone())
         U = solver.values()
@@ -203,20 +202,6 @@ def _check(space: MarchSpace) -> None:
         check_boundary(flux, x, normals, form.components)
 
 
-def _spread_biases(network: MLP, seed: int) -> None:
-    """Hidden biases drawn from [-1, 1]: with none, all features would be odd about the centre."""
-    generator = torch.Generator().manual_seed(seed + 1)
-    with torch.no_grad():
-        for _, bias in network.layers(network.theta)[:-1]:
-            bias.copy_((2 * torch.rand(len(bias), generator=generator, dtype=torch.float64) - 1).to(bias))
-
-
-def _weights(space: MarchSpace, settings: Settings) -> np.ndarray:
-    if settings.weights == "uniform":
-        return np.full(space.size, 1 / space.size)
-    return space.weights
-
-
 def _window_solver(space: MarchSpace, network: MLP, plan: Plan, settings: Settings) -> WindowSolver:
     drop = 0.0 if settings.drop_tolerance == "auto" else float(settings.drop_tolerance)
     ordering = {"colamd": "COLAMD", "mmd": "MMD_AT_PLUS_A"}[settings.ordering]
@@ -237,104 +222,6 @@ def _window_solver(space: MarchSpace, network: MLP, plan: Plan, settings: Settin
     )
     optimiser, _ = make_optimiser(settings, loss)
     return WindowSolver(space, network, plan.layers, recipe, optimiser, own, settings.seed)
-
-
-class Regression:
-    """u -> W (u - target): plain regression, for the initial values."""
-
-    def __init__(self, target: Tensor, weights: np.ndarray, network: MLP) -> None:
-        self.device, self.dtype, self.weights = network.theta.device, network.theta.dtype, weights
-        self._root = torch.from_numpy(np.sqrt(weights)).to(self.device, self.dtype)
-        self._target = target.to(self.device, self.dtype)
-        self.target_norm = float((self._root * self._target).norm()) or 1.0
-
-    def __call__(self, u: Tensor) -> Tensor:
-        return self._root * (u - self._target)
-
-    def apply(self, u: Tensor) -> Tensor:
-        """W u."""
-        return self._root * u
-
-    def apply_transpose(self, r: Tensor) -> Tensor:
-        """W r."""
-        return self._root * r
-
-    def describe(self) -> dict[str, Any]:
-        """Nothing to say."""
-        return {"name": "identity"}
-
-
-def _fit_start(
-    network: MLP, space: MarchSpace, plan: Plan, initial: Tensor, settings: Settings, progress: Progress
-) -> Tensor:
-    """Train the network on the initial values, in one head; all heads get its weights."""
-    nodes = WindowNodes.of(space, 1)
-    one = _single_head(network, plan)
-    loss = LeastSquares(one, nodes, Regression(initial, _weights(space, settings), one))
-    optimiser, _ = make_optimiser(settings, loss)
-    stopping = Stopping(
-        settings.start_iterations,
-        0.1 * (settings.tolerance or 1e-6),
-        math.inf,
-        0 if settings.patience is None else settings.patience,
-    )
-    HeadSolver().step(loss)
-    train(loss, optimiser, stopping, optimiser.start(loss, settings.seed), progress)
-    HeadSolver().step(loss)
-    with torch.no_grad():
-        network.output_scale.copy_(one.output_scale)
-        trunk = one.theta.detach()[: -one.head_size]
-        weight, bias = one.layers(one.theta.detach())[-1]
-        whole = network.theta.detach().clone()
-        whole[: len(trunk)] = trunk
-        w, b = network.layers(whole)[-1]
-        w.copy_(weight.repeat(plan.layers, 1))
-        b.copy_(bias.repeat(plan.layers))
-        network.theta.copy_(whole)
-    return network.theta.detach().clone()
-
-
-def _single_head(network: MLP, plan: Plan) -> MLP:
-    """A network with the same hidden layers, for one layer of time."""
-    lower = (network.centre - network.half_width).tolist()
-    upper = (network.centre + network.half_width).tolist()
-    one = MLP(
-        network.architecture, lower, upper, plan.components, torch.Generator().manual_seed(0), network.theta.dtype
-    )
-    one = one.to(network.theta.device)
-    with torch.no_grad():
-        one.frequencies.copy_(network.frequencies)
-        trunk = network.theta.detach()[: -network.head_size]
-        one.theta[: len(trunk)] = trunk
-    return one
-
-
-def _guesses(network: MLP, theta: Tensor, plan: Plan, number: int) -> list[Tensor]:
-    """Weights to begin a window with: the last layer repeated, or all layers continued by their polynomial in time."""
-    C, L = plan.components, plan.layers
-
-    def with_heads(table: np.ndarray) -> Tensor:
-        result = theta.clone()
-        weight, bias = network.layers(result)[-1]
-        mix = torch.from_numpy(table).to(theta)
-        weight.copy_(torch.einsum("ij,jcw->icw", mix, weight.clone().unflatten(0, (L, C))).flatten(0, 1))
-        bias.copy_((mix @ bias.clone().unflatten(0, (L, C))).flatten())
-        return result
-
-    last = np.zeros((L, L))
-    last[:, -1] = 1.0
-    guesses = [with_heads(last)]
-    if number and plan.per_window == 1 and L > 1:
-        nodes = plan.steps.nodes
-        table = np.stack(
-            [
-                np.prod([(1 + nodes - other) / (own - other) for i, other in enumerate(nodes) if i != j], axis=0)
-                for j, own in enumerate(nodes)
-            ],
-            axis=1,
-        )
-        guesses.append(with_heads(table))
-    return guesses
 
 
 def _describe(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -71,7 +72,7 @@ def pack(thetas: np.ndarray, head_size: int) -> dict[str, np.ndarray]:
     }
 
 
-def unpack(tensors: dict[str, np.ndarray]) -> np.ndarray:
+def unpack(tensors: Mapping[str, np.ndarray]) -> np.ndarray:
     """Inverse of `pack`.
 
     Raises:

@@ -17,7 +17,9 @@ from ..progress import Progress
 from ..train import GaussNewton, LeastSquares, Optimiser, Stopping, train
 from ..train.heads import HeadSolver
 
-_SLOW = 0.3  # a contraction worse than this asks for a new P
+_SLOW = 0.3  # a P that leaves more than this of a correction is built anew
+_GOOD = 0.05  # and refined until it leaves no more than this
+_MOST_REFINED = 8
 _SMALLEST_STEP = 1 / 64
 
 
@@ -100,7 +102,7 @@ class WindowSolver:
         self.heads = HeadSolver()
         self.solver: StageSolver | None = None
         self.operator: WindowResidual | None = None
-        self._stale = True
+        self._stale, self._new = True, False
 
     def refresh(self) -> None:
         """Build P anew in the next window, unless the problem is linear with steady coefficients."""
@@ -152,11 +154,9 @@ class WindowSolver:
                 U = self.values()
                 matrix, F = self._linearise(window, U), window.residual(U)
                 operator = self._operator(matrix, F, U, weights, report)
-            if correction <= own.tolerance:
-                report.reason = "tolerance"
+            if correction <= own.tolerance and len(report.residuals) > 1:
+                report.reason = "tolerance"  # never in the first step: a guess that is never trained drifts away
                 break
-            if len(report.residuals) > 2 and correction > 0.5 * report.residuals[-2]:
-                self._stale = True
             reached = self._train(operator, window, U, matrix, F, damping, weights, correction, report)
             U = self.values()
             report.final = reached
@@ -171,7 +171,7 @@ class WindowSolver:
 
     def _start(self, window: Window, weights: np.ndarray, guesses: list[Tensor], report: WindowReport) -> Tensor:
         """Take the guess of the least correction, by a P at the first one."""
-        sizes = []
+        sizes: list[float] = []
         for theta in guesses if len(guesses) > 1 else ():
             self._set(theta)
             U = self.values()
@@ -194,12 +194,32 @@ class WindowSolver:
     ) -> WindowResidual:
         constant = self.space.form.constant or self.settings.linear_part
         if self.solver is None or not self.solver.fits(matrix) or (self._stale and not constant):
-            self.solver = None  # its memory first
-            self.solver = self.recipe.build(matrix)
-            report.rebuilt += 1
-        self._stale = False
-        self.operator = WindowResidual(matrix, matrix.apply(U) - F, self.solver, weights, self.settings.refinement)
+            self._build(matrix, report)
+        assert self.solver is not None
+        refinement = self.settings.refinement
+        if not constant:
+            left = self._left_by(matrix, F, weights)
+            if left > _SLOW and not self._new:
+                self._build(matrix, report)
+                left = self._left_by(matrix, F, weights)
+            if _GOOD < left < 1:
+                refinement = max(refinement, min(_MOST_REFINED, math.ceil(math.log(_GOOD) / math.log(left))))
+        self._stale = self._new = False
+        self.operator = WindowResidual(matrix, matrix.apply(U) - F, self.solver, weights, refinement)
         return self.operator
+
+    def _build(self, matrix: WindowMatrix, report: WindowReport) -> None:
+        self.solver = None  # its memory first
+        self.solver = self.recipe.build(matrix)
+        self._new = True
+        report.rebuilt += 1
+
+    def _left_by(self, matrix: WindowMatrix, F: Tensor, weights: np.ndarray) -> float:
+        """Which part of a correction one application of P^-1 leaves: ||(I - P^-1 A) P^-1 F|| / ||P^-1 F||."""
+        assert self.solver is not None
+        move = self.solver.apply(F, matrix)
+        left = move - self.solver.apply(matrix.apply(move), matrix)
+        return self._norm(left, weights) / (self._norm(move, weights) or 1.0)
 
     def _train(
         self,

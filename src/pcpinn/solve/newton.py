@@ -25,6 +25,7 @@ from ..discretize.nonlinear import (
     sizes_in_words,
 )
 from ..precondition import Kept, estimate_quality
+from ..precondition.operator import PreconditionedResidual
 from ..progress import Progress
 from ..train import Checkpoints, History, LeastSquares, Optimiser, Snapshot, Stopping, Training, train
 from .newton_steps import NotConverged, Place, Step, pack, unpack
@@ -136,7 +137,7 @@ class Newton:
             self.loss = self.make_step(
                 damped, self.network, self.settings, kept=kept or _kept(self.loss), rescale=False
             )
-        quality = self.loss.operator.quality
+        quality = preconditioned(self.loss).quality
         known = None if quality is None else quality.describe()["smooth"]
         how = "kept" if kept is not None else "built"
         place.first_iteration = self.iteration
@@ -164,7 +165,7 @@ class Newton:
 
     def _damping(self) -> float:
         """Length of the step; 1 where P is too far from A to tell."""
-        quality = self.loss.operator.quality
+        quality = preconditioned(self.loss).quality
         if quality is not None and quality.smooth > _DIRECTION_P:
             return 1.0
         factor = damping_factor(self.place.system, self._apply)
@@ -250,7 +251,7 @@ class Newton:
             self.network.theta.copy_(theta)
 
     def _apply(self, r: np.ndarray) -> np.ndarray:
-        operator = self.loss.operator
+        operator = preconditioned(self.loss)
         return operator.preconditioner.apply(operator.state, r)
 
     def _size(self, F: np.ndarray, u: np.ndarray) -> float:
@@ -297,11 +298,18 @@ class Newton:
 
 
 def _smooth(loss: LeastSquares) -> float:
-    quality = loss.operator.quality
+    quality = preconditioned(loss).quality
     return 0.0 if quality is None else quality.smooth
 
 
 def _kept(loss: LeastSquares) -> Kept:
     """The P of a loss, for another matrix."""
-    P = loss.operator.preconditioner
-    return Kept(P.preconditioner if isinstance(P, Kept) else P, loss.operator.state, loss.operator.quality)
+    operator = preconditioned(loss)
+    P = operator.preconditioner
+    return Kept(P.preconditioner if isinstance(P, Kept) else P, operator.state, operator.quality)
+
+
+def preconditioned(loss: LeastSquares) -> PreconditionedResidual:
+    """The operator of a loss on a whole domain."""
+    assert isinstance(loss.operator, PreconditionedResidual)
+    return loss.operator

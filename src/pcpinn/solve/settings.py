@@ -173,14 +173,14 @@ class Settings:
                     "time_order", "time_limit", "learning_rate", "damping", "memory_gib", "curvature", "quadrature",
                     "collocation", "boundary_weight", "quality_target", "amg_cycles", "sweep_tolerance",
                     "newton_iterations", "refresh", "corner_size")  # fmt: skip
-        for key in positive:
+        for key in positive + (() if self.march else ("iterations",)):  # a march may solve for the last layer alone
             value = getattr(self, key)
             if value is not None and value != "auto" and not value > 0:
                 raise PcpinnError(f"{key}={value:g} must be positive", f"leave {key} out to take its default")
             if value == math.inf and key != "time_limit":
                 raise PcpinnError(f"{key} is infinite", f"leave {key} out to take its default")
-        for key in ("iterations", "sample", "layers", "tolerance", "checkpoint_every", "patience", "refinement", "time_halvings",
-                    "march", "head_steps", "start_iterations", "causality"):  # fmt: skip
+        for key in ("sample", "layers", "tolerance", "checkpoint_every", "patience", "refinement", "time_halvings",
+                    "march", "head_steps", "start_iterations", "causality", "iterations"):  # fmt: skip
             value = getattr(self, key)
             if value is not None and (value < 0 or value == math.inf):
                 raise PcpinnError(

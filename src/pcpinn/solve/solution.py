@@ -16,6 +16,7 @@ from ..network.mlp import MLP
 from ..problem.field import Field
 from ..problem.problem import Problem
 from ..train.history import History
+from .marched import MarchedNetwork
 from .reference import Reference, compare
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Solution:
     """A trained network with the record of how it came about.
 
     Attributes:
-        network: u_theta, a torch module.
+        network: u_theta, a torch module; of a march, the networks of all its windows.
         fields: the unknowns that its outputs are.
         mesh: where it was trained.
         result: errors, times and sizes; what `result.json` holds.
@@ -36,7 +37,7 @@ class Solution:
         problem: the PDE; None for a solution loaded from disk, where functions are not kept.
     """
 
-    network: MLP
+    network: MLP | MarchedNetwork
     fields: tuple[Field, ...]
     mesh: AnyMesh
     result: dict[str, Any]
@@ -104,6 +105,10 @@ class Solution:
         from .certify import certify
         from .settings import Settings
 
+        if isinstance(self.network, MarchedNetwork):
+            raise PcpinnError(
+                "the error of a march is not estimated", "compare with a march of half the steps or twice the cells"
+            )
         known = problem or self.problem
         if known is None:
             raise PcpinnError("a loaded solution does not know its equations", "call solution.certify(problem)")
