@@ -60,7 +60,19 @@ ENTRY = Entry(
     reference=reference,
     presets={
         "quick": _OURS
-        | {"degree": 2, "cells": (40, 40), "time_cells": 50, "width": 96, "iterations": 3, "tolerance": 1e-2},
+        | {
+            "degree": 3,
+            "cells": (24, 24),
+            "time_cells": 50,
+            "time_order": 2,
+            "width": 1024,
+            "depth": 1,
+            "feature_count": 8,
+            "tolerance": 1e-2,
+            "iterations": 0,
+            "start_iterations": 0,
+            "discrete": False,
+        },
         "default": _OURS
         | {
             "degree": 3,

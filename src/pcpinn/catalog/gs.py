@@ -72,11 +72,14 @@ ENTRY = Entry(
         | {
             "degree": 3,
             "cells": (24, 24),
-            "time_cells": 20,
-            "width": 96,
-            "depth": 2,
+            "time_cells": 80,
+            "width": 1024,
+            "depth": 1,
+            "feature_high": 1.5,
             "tolerance": 1e-3,
-            "iterations": 4,
+            "iterations": 0,
+            "start_iterations": 0,
+            "discrete": False,
         },
         "default": _OURS
         | {

@@ -66,8 +66,17 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": _OURS | {"cells": (16, 16), "time_cells": 250, "width": 512, "tolerance": 1e-3},
-        "default": _OURS | {"cells": (40, 40), "time_cells": 1000, "width": 4096, "tolerance": 1e-3},
+        "quick": _OURS
+        | {
+            "cells": (12, 12),
+            "time_cells": 2000,
+            "time_order": 2,
+            "width": 320,
+            "tolerance": 1e-2,
+            "refinement": 0,
+            "discrete": False,
+        },
+        "default": _OURS | {"cells": (40, 40), "time_cells": 2000, "width": 4096, "tolerance": 1e-3, "discrete": False},
         "paper": PAPER_STEPS
         | {
             "cells": (20, 20),

@@ -69,7 +69,16 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": _OURS | {"degree": 3, "cells": (16, 16), "time_cells": 25, "width": 768, "tolerance": 1e-3},
+        "quick": _OURS
+        | {
+            "feature_count": 4,
+            "feature_high": 1.5,
+            "degree": 3,
+            "cells": (16, 16),
+            "time_cells": 25,
+            "width": 768,
+            "tolerance": 1e-3,
+        },
         "default": _OURS | {"degree": 3, "cells": (34, 34), "time_cells": 50, "width": 4096, "tolerance": 1e-5},
         "paper": PAPER_STEPS
         | {

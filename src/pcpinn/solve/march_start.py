@@ -21,7 +21,9 @@ from .settings import Settings
 
 
 def spread_biases(network: MLP, seed: int) -> None:
-    """Hidden biases drawn from [-1, 1]: with none, all features would be odd about the centre."""
+    """Without sines and cosines as inputs: hidden biases from [-1, 1], since with none all features are odd about the centre."""
+    if network.frequencies.shape[1]:
+        return
     generator = torch.Generator().manual_seed(seed + 1)
     with torch.no_grad():
         for _, bias in network.layers(network.theta)[:-1]:
@@ -75,9 +77,12 @@ def fit_start(
         math.inf,
         0 if settings.patience is None else settings.patience,
     )
-    HeadSolver().step(loss)
+    heads = HeadSolver()
+    if settings.head_steps:
+        heads.step(loss)
     train(loss, optimiser, stopping, optimiser.start(loss, settings.seed), progress)
-    HeadSolver().step(loss)
+    for _ in range(min(2, settings.head_steps)):
+        heads.step(loss, afresh=False)
     with torch.no_grad():
         network.output_scale.copy_(one.output_scale)
         trunk = one.theta.detach()[: -one.head_size]

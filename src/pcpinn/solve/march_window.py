@@ -242,9 +242,9 @@ class WindowSolver:
         loss = LeastSquares(self.network, self.nodes, operator, rescale=False)
         wanted = max(0.3 * own.tolerance, min(0.1, correction) * correction)
         residual = float(loss.known_residual().norm())
-        for _ in range(own.head_steps):
-            before, residual = residual, self.heads.step(loss)
-            if residual <= wanted or residual > 0.5 * before:
+        for k in range(own.head_steps):
+            before, residual = residual, self.heads.step(loss, afresh=k == 0)
+            if residual <= wanted or (k and residual > 0.7 * before):
                 break
         if residual > wanted and own.iterations:
             stopping = Stopping(own.iterations, wanted, math.inf, own.patience)
@@ -253,7 +253,7 @@ class WindowSolver:
             report.iterations += training.iterations
             residual = math.sqrt(2 * training.loss)
             if residual > wanted and isinstance(self.optimiser, GaussNewton):
-                residual = self.heads.step(loss)
+                residual = self.heads.step(loss, afresh=False)
         return residual
 
     def _causal(self, operator: WindowResidual, U: Tensor, weights: np.ndarray) -> WindowResidual:

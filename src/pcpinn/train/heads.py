@@ -33,29 +33,40 @@ class HeadSolver:
         self._trunk: Tensor | None = None
         self._groups: list[_Group] = []
 
-    def step(self, loss: LeastSquares) -> float:
-        """Move the last layer to where, by P^-1 A ~ I, the residual is least; returns the residual's norm after it."""
+    def step(self, loss: LeastSquares, afresh: bool = True) -> float:
+        """Move the last layer to where, by P^-1 A ~ I, the residual is least; returns the residual's norm after it.
+
+        Args:
+            loss: what to reduce.
+            afresh: solve for the weights, slightly damped, whatever they are; else for a change of theirs, which takes
+                back what the damping cost, and is kept only if the residual falls. Changes alone, step after step, would pile up
+                what the features hardly see.
+        """
         network, theta = loss.network, loss.theta
         trunk = theta.detach()[: -network.head_size]
         if self._trunk is None or not torch.equal(trunk, self._trunk):
             self._trunk, self._groups = trunk.clone(), []
         before = loss.known_residual()
-        with torch.no_grad():
-            target = loss.unknowns() - before / (loss.weights.sqrt() * loss.scale)  # ~ u_h at the nodes
+        wanted = -before / (loss.weights.sqrt() * loss.scale)  # ~ u_h - u_theta at the nodes
         start = theta.detach().clone()
         moved = start.clone()
-        # Weights, not their changes, are kept small: what the features hardly see must not pile up from step to step.
         weight, bias = network.layers(moved)[-1]
+        if afresh:
+            with torch.no_grad():
+                wanted = wanted + loss.unknowns()
+                weight.zero_()
+                bias.zero_()
         for head in range(network.outputs):
             rows = (loss.component_of == head).nonzero()[:, 0]
             group = self._group(loss, rows)
-            right = group.Q.T @ (group.root * target[rows])
+            right = group.Q.T @ (group.root * wanted[rows])
             best = torch.linalg.solve_triangular(group.R, right[:, None], upper=True)[:, 0] / network.output_scale
-            weight[head], bias[head] = best[:-1], best[-1]
+            weight[head] += best[:-1]
+            bias[head] += best[-1]
         with torch.no_grad():
             theta.copy_(moved)
             after = loss.known_residual()
-            if not float(after @ after) < float(before @ before):
+            if not afresh and not float(after @ after) < float(before @ before):
                 theta.copy_(start)
                 after = loss.known_residual()
         return float(after.norm())
