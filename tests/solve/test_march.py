@@ -208,8 +208,9 @@ def test_explosion_is_told(tmp_path):
         },
     )
     with pytest.raises(PcpinnError, match=r"does not converge at t = .*corrections") as caught:
-        solve(problem, Settings(**SMALL))
+        solve(problem, Settings(**SMALL), out=tmp_path / "run")
     assert "shorter steps" in caught.value.remedy
+    assert (tmp_path / "run/march.safetensors").exists()
 
 
 def test_time_limit_keeps_what_is_done(tmp_path):

@@ -34,8 +34,6 @@ from .run_folder import create_run, finish_run, read_mesh_arrays, require_free
 from .settings import Settings
 from .solution import Solution, component_names
 
-_START_ROUNDS = 3
-
 
 def march(
     problem: Problem,
@@ -87,7 +85,7 @@ def march(
             if thetas:
                 with torch.no_grad():
                     network.output_scale.fill_(scale)
-    progress.stage("initial values", _START_ROUNDS)
+    progress.stage("initial values")
     if not thetas:
         thetas = [fit_start(network, space, plan, initial, settings, progress)]
     setup_s = time.perf_counter() - started
@@ -99,7 +97,6 @@ def march(
     training_started = time.perf_counter()
     known = initial[None].repeat(plan.steps.history, 1)
     every = max(1, settings.refresh)
-    stopped = "all steps"
     for number, (times, first) in enumerate(windows):
         window = Window(space, Layers(plan.steps, times, first), known)
         if number < len(thetas) - 1:  # done before a resume
@@ -111,7 +108,12 @@ def march(
                 solver.refresh()
                 if checkpoint is not None and checkpoint.due():
                     checkpoint.write(thetas, reports, network)
-            report = solver.solve(window, layered, guesses_for(network, thetas[-1], plan, number))
+            try:
+                report = solver.solve(window, layered, guesses_for(network, thetas[-1], plan, number))
+            except PcpinnError:
+                if checkpoint is not None:
+                    checkpoint.write_whole(thetas, reports, network, every)  # what is done stays
+                raise
             reports.append(report)
             thetas.append(network.theta.detach().clone())
         U = solver.values()
@@ -120,12 +122,14 @@ def march(
         residual = report.final
         history.add(number + 1, time.perf_counter() - training_started, 0.5 * residual**2)
         progress.update(number + 1, 0.5 * residual**2)
-        if time.perf_counter() - training_started > settings.time_limit:
-            stopped = "time limit"
-            break
+        if number + 1 < len(windows) and time.perf_counter() - training_started > settings.time_limit:
+            if checkpoint is not None:
+                checkpoint.write_whole(thetas, reports, network, every)
+            raise PcpinnError(
+                f"the time limit of {settings.time_limit:g} s was reached after {number + 1} of {len(windows)} windows",
+                "continue the run with: pcpinn resume DIR --set time_limit=..., or take fewer steps or iterations",
+            )
     train_s = time.perf_counter() - training_started
-    if stopped == "time limit":
-        raise _too_slow(len(thetas) - 1, len(windows), settings, checkpoint, thetas, reports, network)
 
     progress.stage("errors")
     marched = MarchedNetwork(network, plan, mesh.times, torch.stack(thetas))
@@ -144,7 +148,7 @@ def march(
         "dofs": space.size * plan.layers,
         "parameters": network.parameter_count,
         "iterations": sum(r.iterations for r in reports),
-        "stopped_by": stopped,
+        "stopped_by": "all steps",
         "loss": history.rows[-1][2],
         "optimiser": solver.optimiser.name,
         "optimiser_reason": "after least-squares steps of the last layer",
@@ -239,20 +243,3 @@ def _describe(
         "ended_by": reasons,
         "errors_by_time": errors.table(40),
     }
-
-
-def _too_slow(
-    done: int,
-    windows: int,
-    settings: Settings,
-    checkpoint: MarchCheckpoint | None,
-    thetas: list[Tensor],
-    reports: list[WindowReport],
-    network: MLP,
-) -> PcpinnError:
-    if checkpoint is not None:
-        checkpoint.write(thetas, reports, network)
-    return PcpinnError(
-        f"the time limit of {settings.time_limit:g} s was reached after {done} of {windows} windows",
-        "continue the run with: pcpinn resume DIR --set time_limit=..., or take fewer steps or iterations",
-    )

@@ -37,6 +37,11 @@ class MarchCheckpoint:
         write_tensors(self.path, {**tensors, "reports": table}, metadata)
         self._last = time.monotonic()
 
+    def write_whole(self, thetas: list[Tensor], reports: list[WindowReport], network: MLP, every: int) -> None:
+        """The same, up to the last window before which P was built anew: from there a resumed march is the same one."""
+        done = len(reports) // every * every
+        self.write(thetas[: done + 1], reports[:done], network)
+
     def read(self, like: Tensor, windows: int) -> tuple[list[Tensor], list[WindowReport], float]:
         """Weights and reports of the windows that are done; nothing if there is no checkpoint."""
         if not self.path.exists():

@@ -80,7 +80,8 @@ def fit_start(
     heads = HeadSolver()
     if settings.head_steps:
         heads.step(loss)
-    train(loss, optimiser, stopping, optimiser.start(loss, settings.seed), progress)
+    if settings.start_iterations:
+        train(loss, optimiser, stopping, optimiser.start(loss, settings.seed), progress)
     for _ in range(min(2, settings.head_steps)):
         heads.step(loss, afresh=False)
     with torch.no_grad():
