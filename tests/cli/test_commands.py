@@ -169,3 +169,20 @@ def test_runs_without_a_folder_do_not_collide(capfd, tmp_path, monkeypatch):
     for _ in range(2):
         assert run(capfd, "solve", "poisson1d", "--preset", "quick", *TINY)[0] == 0
     assert sorted(p.name for p in Path("runs").iterdir()) == ["poisson1d-quick", "poisson1d-quick-2"]
+
+
+def test_a_march_is_solved_continued_and_told(capfd, tmp_path):
+    """Cut by a time limit, continued to the end; the table counts its windows."""
+    small = ["--set", "cells=40", "--set", "time_cells=6", "--set", "width=80"]
+    code, _, err = run(
+        capfd, "solve", "burgers1d-c", "--preset", "quick", *small, "--set", "time_limit=1e-3", "--out", tmp_path / "b"
+    )
+    assert code == 2
+    assert "time limit" in err
+    assert "pcpinn resume" in err
+    code, out, _ = run(capfd, "resume", tmp_path / "b", "--set", "time_limit=100")
+    assert code == 0
+    assert "windows" in out
+    result = json.loads((tmp_path / "b/result.json").read_text())
+    assert result["march"]["windows"] == 6
+    assert result["errors"]["l2re"] < 0.2

@@ -180,7 +180,15 @@ def result_table(result: dict[str, Any]) -> Table:
         last = next((c for c in reversed(newton["corrections"]) if c is not None), None)
         built = f"last correction {number(last)}, P built {newton['preconditioners_built']} times"
         table.add_row("Newton steps", str(newton["iterations"]), f"{newton['linearisation']}, {built}")
-    table.add_row("unknowns", str(result["dofs"]), f"{result['parameters']} weights")
+    marched = result.get("march")
+    if marched is not None:
+        each = f"{marched['scheme']}, {marched['newton_iterations']} Newton steps"
+        table.add_row(
+            "windows", str(marched["windows"]), f"{each}, residual at most {number(marched['largest_residual'])}"
+        )
+    table.add_row(
+        "unknowns", str(result["dofs"]), f"{result['parameters']} weights" + (" per window" if marched else "")
+    )
     table.add_row(
         "preconditioner",
         p["name"],

@@ -49,6 +49,10 @@ def write_report(solution: Solution, folder: Path) -> Path:
     if newton is not None:
         sizes = ", ".join("-" if c is None else f"{c:.1e}" for c in newton["corrections"])
         rows.append(("Newton steps", newton["iterations"], f"corrections after each: {sizes}"))
+    marched = result.get("march")
+    if marched is not None:
+        each = f"{marched['scheme']}, {marched['newton_iterations']} Newton steps"
+        rows.append(("windows", marched["windows"], f"{each}, residual at most {marched['largest_residual']:.1e}"))
     body = "".join(f"<tr><td>{_cell(a)}</td><td>{_cell(b)}</td><td>{_cell(c)}</td></tr>" for a, b, c in rows)
     drawn = folder / "solution.png"
     picture = base64.b64encode(drawn.read_bytes()).decode() if drawn.exists() else None
