@@ -6,8 +6,9 @@ from cases import two_fields
 
 from pcpinn import Dirichlet, PcpinnError, Problem, Rectangle, Robin, solve
 from pcpinn.baselines import solve_fem_fit
-from pcpinn.baselines.fem_fit import Misfit, fit_loss
+from pcpinn.baselines.fem_fit import fit_loss
 from pcpinn.precondition import Identity
+from pcpinn.precondition.misfit import Misfit
 from pcpinn.precondition.operator import PreconditionedResidual
 from pcpinn.solve.build import make_network
 from pcpinn.solve.settings import Settings

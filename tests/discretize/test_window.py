@@ -9,7 +9,8 @@ from pcpinn import Dirichlet, Interval, PcpinnError, Problem
 from pcpinn.discretize.generate import generate_mesh
 from pcpinn.discretize.step_scheme import Layers, step_scheme
 from pcpinn.discretize.window import MarchSpace, Window
-from pcpinn.precondition.stages import Stages, WindowResidual
+from pcpinn.precondition.stages import Stages
+from pcpinn.precondition.window_residual import WindowResidual
 
 
 def space_of(problem, cells, degree):

@@ -1,14 +1,9 @@
 """P of a march: exact where matrices do not change in a step, transposes, polynomials."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "discretize"))
 from over_time import convection, membrane, ring
 
 from pcpinn import PcpinnError
@@ -16,8 +11,9 @@ from pcpinn.discretize.generate import generate_mesh
 from pcpinn.discretize.step_scheme import Layers, step_scheme
 from pcpinn.discretize.window import MarchSpace, Window
 from pcpinn.precondition.polynomial import PolynomialSolver
-from pcpinn.precondition.stages import Stages, WindowResidual
+from pcpinn.precondition.stages import Stages
 from pcpinn.precondition.torch_sparse import csr_tensor
+from pcpinn.precondition.window_residual import WindowResidual
 
 
 def window_of(problem, cells, scheme, order, times):

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from pcpinn.network import MLP, Architecture, Features
-from pcpinn.solve.march_start import Regression
+from pcpinn.precondition.misfit import Misfit
 from pcpinn.solve.march_window import WindowNodes
 from pcpinn.train import LeastSquares
 from pcpinn.train.heads import HeadSolver
@@ -18,7 +18,9 @@ def loss_for(width=24, heads=3):
     nodes = WindowNodes(x, np.tile(np.arange(81), heads), np.repeat(np.arange(heads), 81))
     target = torch.from_numpy(np.concatenate([np.sin((k + 1) * x[:, 0]) for k in range(heads)]))
     weights = np.tile(np.linspace(1, 2, 81), heads) / 100
-    return LeastSquares(network, nodes, Regression(target, weights, network), rescale=False), target
+    return LeastSquares(
+        network, nodes, Misfit(target.numpy(), weights, torch.float64, torch.device("cpu")), rescale=False
+    ), target
 
 
 def test_one_step_is_the_least_squares_solution():

@@ -120,9 +120,9 @@ def test_gauss_newton_applies_p_twice_per_iteration(monkeypatch):
     state = optimiser.start(problem, 0)
     optimiser.step(problem, state)
     count = []
-    original = problem.operator._multiply
+    original = problem.operator.multiply
     monkeypatch.setattr(
-        problem.operator, "_multiply", lambda v, transpose: count.append(transpose) or original(v, transpose)
+        problem.operator, "multiply", lambda v, transpose: count.append(transpose) or original(v, transpose)
     )
     before = float(problem.loss().detach())
     count.clear()

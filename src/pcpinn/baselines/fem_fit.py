@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 import torch
-from torch import Tensor
 
 from ..discretize.system import LinearSystem
 from ..network.mlp import MLP
-from ..precondition import Identity
-from ..precondition.operator import PreconditionedResidual
+from ..precondition.misfit import Misfit
 from ..problem.problem import Problem
 from ..solve.run import run
 from ..solve.settings import Settings
@@ -20,31 +17,10 @@ from ..solve.solution import Solution
 from ..train import LeastSquares
 
 
-class Misfit(PreconditionedResidual):
-    """The map u -> W (u - u_h): the residual of the identity, kept on the device as the diagonal that it is."""
-
-    def __init__(self, u_h: np.ndarray, weights: np.ndarray, dtype: torch.dtype, device: torch.device) -> None:
-        identity = sp.identity(len(u_h), format="csr")
-        super().__init__(identity, u_h, Identity(), weights, dense=False, dtype=dtype, device=device)
-        self._diagonal = torch.as_tensor(np.sqrt(weights), dtype=dtype, device=device)
-
-    def apply(self, u: Tensor) -> Tensor:
-        """W u for u (N,) or (N, k), differentiable in u."""
-        return u * (self._diagonal if u.ndim == 1 else self._diagonal[:, None])
-
-    def apply_transpose(self, r: Tensor) -> Tensor:
-        """W r."""
-        return self.apply(r)
-
-    def describe(self) -> dict[str, Any]:
-        """Facts for the report."""
-        return {"name": "fem-fit"}
-
-
 def fit_loss(system: LinearSystem, network: MLP, settings: Settings) -> LeastSquares:
     """The relative misfit to the discrete solution, in the norm of Algorithm 1."""
     weights = system.weights if settings.weights == "mass" else np.full(system.size, 1 / system.size)
-    misfit = Misfit(system.solution, weights, getattr(torch, settings.precision), network.theta.device)
+    misfit = Misfit(system.solution, weights, getattr(torch, settings.precision), network.theta.device, "fem-fit")
     return LeastSquares(network, system, misfit)
 
 

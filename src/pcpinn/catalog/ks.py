@@ -67,7 +67,16 @@ ENTRY = Entry(
         "quick": _OURS
         | {"feature_count": 16, "cells": (96,), "time_order": 3, "time_cells": 125, "width": 320, "tolerance": 1e-7},
         "default": _OURS | {"cells": (160,), "time_order": 3, "time_cells": 400, "width": 512, "tolerance": 1e-9},
-        "paper": PAPER_STEPS | {"cells": (500,), "time_cells": 250, "drop_tolerance": 1e-4},
+        "paper": PAPER_STEPS
+        | {
+            "cells": (500,),
+            "time_cells": 250,
+            "march": 250,  # one sub-interval
+            "drop_tolerance": 1e-4,
+            "width": 128,
+            "depth": 5,
+            "iterations": 15_000,
+        },
     },
     remark="Chaotic: a perturbation grows 80 000-fold by t = 1, so what a step adds to the error must be near 1e-8.",
 )

@@ -37,6 +37,13 @@ class Batch:
         """(e * q, d)."""
         return self.x.flatten(0, 1)
 
+    def at(self, t: float) -> tuple[Tensor, Tensor]:
+        """The points at a moment of time, and their normals in space-time: (e * q, d + 1) each."""
+        x = self.points
+        time = torch.full((len(x), 1), t, dtype=torch.float64, device=x.device)
+        normals = torch.zeros_like(x) if self.normals is None else self.normals.flatten(0, 1)
+        return torch.cat([x, time], 1), torch.cat([normals, torch.zeros_like(time)], 1)
+
 
 def cell_batches(space: Space) -> Iterator[Batch]:
     """The cells of a space, in chunks that fit into caches."""

@@ -156,7 +156,7 @@ class TimeSlabs:
                 self._add_cells(tested, batch, [j[q] for j in jets], q)
         for flux, batch in self._facets():
             for k, t in enumerate(self.scheme.moments):
-                x, n = self._at(batch, float(t))
+                x, n = batch.at(float(t))
                 state = boundary_state(batch, [j[k] for j in jets])
                 g = flux.evaluate(x, n, state).unflatten(0, batch.dx.shape)[..., None]
                 tested[k, 0] = scatter(tested[k, 0], batch, -g)
@@ -252,7 +252,7 @@ class TimeSlabs:
         jet = jet or [zero] * 2
         dx = self.mesh.space.dimension
         for batch in cell_batches(self.space):
-            x, _ = self._at(batch, t)
+            x, _ = batch.at(t)
             state = torch.stack([batch.state(j) for j in jet], 2)
             jacobian = self.jets.jacobian(x, state).unflatten(0, batch.dx.shape)  # (e, q, C, out, C, 2, 1 + dx)
             for a, part in enumerate((jacobian[:, :, :, : 1 + dx], jacobian[:, :, :, 1 + dx :])):
@@ -260,7 +260,7 @@ class TimeSlabs:
                     if part.shape[3] and bool(part[..., k, :].any()):
                         entries.setdefault((a, k), []).extend(local_matrices(batch, part[..., k, :].contiguous()))
         for flux, batch in self._facets():
-            x, n = self._at(batch, t)
+            x, n = batch.at(t)
             jacobian = -flux.jacobian(x, n, boundary_state(batch, jet)).unflatten(0, batch.dx.shape)
             for k, part in enumerate(boundary_jacobian(jacobian)):
                 if bool(part.any()):
@@ -291,10 +291,9 @@ class TimeSlabs:
             if not same:
                 break
             zero = torch.zeros(len(batch.points), self.components, 1 + self.mesh.dimension, dtype=torch.float64)
-            first = flux.jacobian(*self._at(batch, float(moments[0])), zero)
+            first = flux.jacobian(*batch.at(float(moments[0])), zero)
             same = all(
-                torch.allclose(flux.jacobian(*self._at(batch, float(t)), zero), first, rtol=1e-12, atol=1e-14)
-                for t in chosen
+                torch.allclose(flux.jacobian(*batch.at(float(t)), zero), first, rtol=1e-12, atol=1e-14) for t in chosen
             )
         return same
 
@@ -308,13 +307,6 @@ class TimeSlabs:
             if name not in ENDS and not flux.is_zero:
                 yield flux, facet_batch(self.space, self.mesh.space.facets(name))
 
-    def _at(self, batch: Batch, t: float) -> tuple[Tensor, Tensor]:
-        """Points of a batch at a moment, and their normals in space-time."""
-        x = batch.points
-        time = torch.full((len(x), 1), t, dtype=torch.float64)
-        normals = torch.zeros_like(x) if batch.normals is None else batch.normals.flatten(0, 1)
-        return torch.cat([x, time], 1), torch.cat([normals, torch.zeros_like(time)], 1)
-
     def _end_terms(self, table: np.ndarray) -> Iterator[tuple[int, np.ndarray, sp.csr_matrix | None]]:
         """Prescribed fluxes through the ends of time (galerkin): layer, contribution (n,) and its matrix."""
         for name, layer, side in (("initial", 0, -1.0), ("final", -1, 1.0)):
@@ -324,7 +316,7 @@ class TimeSlabs:
             u, still = torch.from_numpy(table[layer].copy()), torch.zeros(self.layer_size, dtype=torch.float64)
             part, entries = torch.zeros(self.layer_size, dtype=torch.float64), []
             for batch in cell_batches(self.space):
-                x, n = self._at(batch, float(self.scheme.layers[layer]))
+                x, n = batch.at(float(self.scheme.layers[layer]))
                 n[:, -1] = side
                 state = boundary_state(batch, [u, still])
                 part = scatter(part, batch, -flux.evaluate(x, n, state).unflatten(0, batch.dx.shape)[..., None])

@@ -156,7 +156,7 @@ class SpatialForm:
         try:
             for flux, batch in batches:
                 few = _first(batch, self.device)
-                x, n = _at(few, 0.0)
+                x, n = few.at(0.0)
                 zero = torch.zeros(self.size, dtype=torch.float64, device=self.device)
                 if flux is None:
                     self.jets.jacobian(x, torch.stack([few.state(zero)] * 2, 2))
@@ -197,7 +197,7 @@ class SpatialForm:
         generator = torch.Generator().manual_seed(0)
         seen = torch.zeros(self.components, self.components, dtype=torch.bool)
         for t in times:
-            x, n = _at(few, float(t))
+            x, n = few.at(float(t))
             u, rate = (torch.randn(self.size, generator=generator, dtype=torch.float64) for _ in range(2))
             if flux is None:
                 jacobian = self.jets.jacobian(x, torch.stack([few.state(u), few.state(rate)], 2))
@@ -251,7 +251,7 @@ class SpatialForm:
     def _out(self, place: _Place, times: np.ndarray, U: Tensor, rates: Tensor, jacobian: bool) -> Tensor:
         """What the problem says at the points of a batch: (z, e, q, C, m), or its derivative by value and rate."""
         batch = place.batch
-        x, normals = (torch.cat(parts) for parts in zip(*(_at(batch, float(t)) for t in times), strict=True))
+        x, normals = (torch.cat(parts) for parts in zip(*(batch.at(float(t)) for t in times), strict=True))
         now, rate = (_states(batch, v) for v in (U, rates))
         if place.flux is None:
             out = self._call(self.jets.jacobian if jacobian else self.jets.evaluate, x, torch.stack([now, rate], 2))
@@ -266,7 +266,7 @@ class SpatialForm:
     def boundary_samples(self, t: float) -> Iterator[tuple[BoundaryFlux, Tensor, Tensor]]:
         """Each boundary with natural conditions: its flux, some points at a moment and the normals there."""
         for flux, batch in self._facets():
-            yield flux, *_at(batch, t)
+            yield flux, *batch.at(t)
 
     def _call(self, function: Callable[..., Tensor], *args: Tensor) -> Tensor:
         """A function of the problem, where its own tensors are."""
@@ -279,14 +279,6 @@ class SpatialForm:
         x = self.space.quadrature.x.reshape(-1, self.mesh.dimension)
         x = x[np.linspace(0, len(x) - 1, min(count, len(x))).astype(int)]
         return torch.from_numpy(np.column_stack([x, np.full(len(x), t)]))
-
-
-def _at(batch: Batch, t: float) -> tuple[Tensor, Tensor]:
-    """Points of a batch at a moment, and their normals in space-time."""
-    x = batch.points
-    time = torch.full((len(x), 1), t, dtype=torch.float64, device=x.device)
-    normals = torch.zeros_like(x) if batch.normals is None else batch.normals.flatten(0, 1)
-    return torch.cat([x, time], 1), torch.cat([normals, torch.zeros_like(time)], 1)
 
 
 def _states(batch: Batch, U: Tensor) -> Tensor:

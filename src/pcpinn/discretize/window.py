@@ -1,7 +1,7 @@
 """A window of time: some steps as one system of equations, F(U) = 0, for the values U (L, n) at its new layers.
 
 The first layers are known: they are the end of the window before. F'(U) is kept as matrices of space at the window's moments
-(`WindowMatrix`), never as one large matrix, unless a preconditioner asks for that.
+(`WindowMatrix`), not as one large matrix.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ class MarchSpace:
         quadrature: int | None = None,
         device: torch.device | str = "cpu",
     ) -> None:
-        problem.check_boundaries([*mesh.boundary_names, "initial"])
+        ends = [
+            end for end in ENDS if end == "initial" or end in problem.conditions
+        ]  # nothing is asked of the final time
+        problem.check_boundaries([*mesh.boundary_names, *ends])
         self.problem, self.mesh, self.start_time = problem, mesh, times[0]
         self.form = SpatialForm(problem, mesh, degree, quadrature, device)
         self._probes = times[0] + (times[1] - times[0]) * np.array(_PROBES)
@@ -242,7 +245,7 @@ class WindowMatrix:
         return self.space.without_constrained(by_value, unit=True), by_rate
 
     def to_scipy(self) -> sp.csr_matrix:
-        """The whole matrix (L n, L n)."""
+        """The whole matrix (L n, L n), for comparison with other solvers."""
         form, L = self.space.form, self.layers.count
         total = sp.csr_matrix((L * form.size, L * form.size))
         test, value, slope = (t.cpu().numpy() for t in (self._test, self._value, self._slope))

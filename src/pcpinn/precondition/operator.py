@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -88,13 +88,13 @@ class PreconditionedResidual:
         """W P^-1 A u for u (N,) or (N, k), differentiable in u."""
         if self._matrix is not None:
             return self._matrix @ u
-        return _Apply.apply(u, self)
+        return Apply.apply(u, self)
 
     def apply_transpose(self, r: Tensor) -> Tensor:
         """A^T P^-T W r."""
-        return self._matrix.T @ r if self._matrix is not None else self._multiply(r, transpose=True)
+        return self._matrix.T @ r if self._matrix is not None else self.multiply(r, transpose=True)
 
-    def _multiply(self, v: Tensor, transpose: bool) -> Tensor:
+    def multiply(self, v: Tensor, transpose: bool) -> Tensor:
         """W P^-1 A v or its transpose, outside of autograd."""
         if self._solver is None:
             return self._on_host(v, transpose)
@@ -182,14 +182,21 @@ class PreconditionedResidual:
         return {**facts, "setup_s": round(self.setup_s, 3)}
 
 
-class _Apply(torch.autograd.Function):
+class Multiplies(Protocol):
+    """Whatever computes W P^-1 A v and its transpose, outside of autograd."""
+
+    def multiply(self, v: Tensor, transpose: bool) -> Tensor:
+        """W P^-1 A v, or A^T P^-T W v."""
+
+
+class Apply(torch.autograd.Function):
     """The one autograd wrapper: forward P^-1 A, backward its transpose."""
 
     @staticmethod
-    def forward(ctx: Any, u: Tensor, operator: PreconditionedResidual) -> Tensor:
+    def forward(ctx: Any, u: Tensor, operator: Multiplies) -> Tensor:  # noqa: D102
         ctx.operator = operator
-        return operator._multiply(u, transpose=False)
+        return operator.multiply(u, transpose=False)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        return ctx.operator._multiply(gradients[0], transpose=True), None
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:  # noqa: D102
+        return ctx.operator.multiply(gradients[0], transpose=True), None

@@ -36,7 +36,7 @@ from ..problem.shape_base import Domain, SpaceTime
 from ..train import LBFGS, SOAP, Adam, GaussNewton, LeastSquares, Loss, Optimiser
 from .settings import PerAxis, Settings
 
-_ORDERINGS = {"colamd": "COLAMD", "mmd": "MMD_AT_PLUS_A"}
+ORDERINGS = {"colamd": "COLAMD", "mmd": "MMD_AT_PLUS_A"}
 
 
 def make_mesh(problem: Problem, settings: Settings) -> AnyMesh:
@@ -111,7 +111,7 @@ def make_preconditioner(settings: Settings, discretisation: Discretisation | Non
         return AutoILU(settings.quality_target, settings.memory_gib, sweep_tolerance=settings.sweep_tolerance)
     drop = 1e-4 if settings.drop_tolerance == "auto" else float(settings.drop_tolerance)
     choices: dict[str, Preconditioner] = {
-        "ilu": ILU(drop, settings.fill_factor, settings.sweep_tolerance, _ORDERINGS[settings.ordering]),
+        "ilu": ILU(drop, settings.fill_factor, settings.sweep_tolerance, ORDERINGS[settings.ordering]),
         "lu": LU(settings.sweep_tolerance),
         "amg": AMG(settings.amg_cycles),
         "jacobi": Jacobi(),
@@ -138,7 +138,7 @@ def _of_slabs(name: str, settings: Settings, discretisation: Discretisation | No
         drop,
         max(settings.fill_factor, 50.0) if settings.drop_tolerance == "auto" else settings.fill_factor,
         settings.sweep_tolerance,
-        _ORDERINGS[settings.ordering],
+        ORDERINGS[settings.ordering],
     )
 
 

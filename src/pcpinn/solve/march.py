@@ -23,13 +23,13 @@ from ..precondition.stages import Stages
 from ..problem.problem import Problem
 from ..progress import Progress
 from ..train import History, LeastSquares
-from .build import make_device, make_mesh, make_network, make_optimiser
+from .build import ORDERINGS, make_device, make_mesh, make_network, make_optimiser
 from .march_errors import MarchErrors
 from .march_files import MarchCheckpoint
-from .march_start import Regression, fit_start, guesses_for, space_weights, spread_biases
+from .march_start import fit_start, guesses_for, misfit, space_weights, spread_biases
 from .march_window import WindowNodes, WindowReport, WindowSettings, WindowSolver
 from .marched import MarchedNetwork, Plan
-from .reference import Reference, compare
+from .reference import ERRORS, Reference, compare
 from .run_folder import create_run, finish_run, read_mesh_arrays, require_free
 from .settings import Settings
 from .solution import Solution, component_names
@@ -134,7 +134,7 @@ def march(
     progress.stage("errors")
     marched = MarchedNetwork(network, plan, mesh.times, torch.stack(thetas))
     names = component_names(problem.unknowns)
-    measured: dict[str, Any] = dict.fromkeys(_ERRORS)
+    measured: dict[str, Any] = dict.fromkeys(ERRORS)
     if reference is not None:
         with torch.no_grad():
             u = marched(torch.as_tensor(reference.points).to(marched.theta)).double().cpu().numpy()
@@ -157,14 +157,7 @@ def march(
         "march": _describe(reports, plan, windows, errors),
         "errors": measured,
         "certificate": None,
-        "reference": None
-        if reference is None
-        else {
-            "kind": reference.kind,
-            "error": reference.error,
-            "points": len(reference.points),
-            "note": reference.note,
-        },
+        "reference": None if reference is None else reference.describe(),
     }
     total = time.perf_counter() - started
     result["time"] = {"setup_s": round(setup_s, 3), "train_s": round(train_s, 3), "total_s": round(total, 3)}
@@ -176,9 +169,6 @@ def march(
         finish_run(out, solution)
         MarchCheckpoint(out, 0.0).remove()
     return solution
-
-
-_ERRORS = ("l2re", "l1re", "mse", "mae", "max", "field", "training", "discretisation", "estimate", "bound")
 
 
 def _windows(times: np.ndarray, per_window: int) -> list[tuple[np.ndarray, bool]]:
@@ -208,8 +198,7 @@ def _check(space: MarchSpace) -> None:
 
 def _window_solver(space: MarchSpace, network: MLP, plan: Plan, settings: Settings) -> WindowSolver:
     drop = 0.0 if settings.drop_tolerance == "auto" else float(settings.drop_tolerance)
-    ordering = {"colamd": "COLAMD", "mmd": "MMD_AT_PLUS_A"}[settings.ordering]
-    recipe = Stages(drop, max(settings.fill_factor, 50.0), ordering, settings.step_solves)
+    recipe = Stages(drop, max(settings.fill_factor, 50.0), ORDERINGS[settings.ordering], settings.step_solves)
     own = WindowSettings(
         tolerance=settings.tolerance or 1e-6,
         iterations=settings.iterations,
@@ -221,10 +210,10 @@ def _window_solver(space: MarchSpace, network: MLP, plan: Plan, settings: Settin
         head_steps=settings.head_steps,
     )
     nodes = WindowNodes.of(space, plan.layers)
-    loss = LeastSquares(
-        network, nodes, Regression(torch.zeros(len(nodes.point_of)), np.ones(len(nodes.point_of)), network)
+    size = len(nodes.point_of)
+    optimiser, _ = make_optimiser(
+        settings, LeastSquares(network, nodes, misfit(np.zeros(size), np.ones(size), network))
     )
-    optimiser, _ = make_optimiser(settings, loss)
     return WindowSolver(space, network, plan.layers, recipe, optimiser, own, settings.seed)
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..discretize.window import MarchSpace, Window
 from ..files import write_atomically
-from ..precondition.stages import WindowResidual
+from ..precondition.window_residual import WindowResidual
 from .march_window import WindowSolver
 from .marched import Plan
 from .reference import Reference

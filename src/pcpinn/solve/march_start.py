@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +10,7 @@ from torch import Tensor
 
 from ..discretize.window import MarchSpace
 from ..network.mlp import MLP
+from ..precondition.misfit import Misfit
 from ..progress import Progress
 from ..train import LeastSquares, Stopping, train
 from ..train.heads import HeadSolver
@@ -37,30 +37,9 @@ def space_weights(space: MarchSpace, settings: Settings) -> np.ndarray:
     return space.weights
 
 
-class Regression:
-    """u -> W (u - target): plain regression, for the initial values."""
-
-    def __init__(self, target: Tensor, weights: np.ndarray, network: MLP) -> None:
-        self.device, self.dtype, self.weights = network.theta.device, network.theta.dtype, weights
-        self._root = torch.from_numpy(np.sqrt(weights)).to(self.device, self.dtype)
-        self._target = target.to(self.device, self.dtype)
-        self.target_norm = float((self._root * self._target).norm()) or 1.0
-
-    def __call__(self, u: Tensor) -> Tensor:
-        """W (u - target)."""
-        return self._root * (u - self._target)
-
-    def apply(self, u: Tensor) -> Tensor:
-        """W u."""
-        return self._root * u
-
-    def apply_transpose(self, r: Tensor) -> Tensor:
-        """W r."""
-        return self._root * r
-
-    def describe(self) -> dict[str, Any]:
-        """Nothing to say."""
-        return {"name": "identity"}
+def misfit(values: np.ndarray, weights: np.ndarray, network: MLP) -> Misfit:
+    """How far a network is from values (N,) at the nodes."""
+    return Misfit(values, weights, network.theta.dtype, network.theta.device)
 
 
 def fit_start(
@@ -69,7 +48,7 @@ def fit_start(
     """Train the network on the initial values, in one head; all heads get its weights."""
     nodes = WindowNodes.of(space, 1)
     one = _single_head(network, plan)
-    loss = LeastSquares(one, nodes, Regression(initial, space_weights(space, settings), one))
+    loss = LeastSquares(one, nodes, misfit(initial.cpu().numpy(), space_weights(space, settings), one))
     optimiser, _ = make_optimiser(settings, loss)
     stopping = Stopping(
         settings.start_iterations,

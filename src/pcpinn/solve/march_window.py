@@ -12,7 +12,8 @@ from torch import Tensor
 from ..discretize.window import MarchSpace, Window, WindowMatrix
 from ..errors import PcpinnError
 from ..network.mlp import MLP
-from ..precondition.stages import Stages, StageSolver, WindowResidual
+from ..precondition.stages import Stages, StageSolver
+from ..precondition.window_residual import WindowResidual
 from ..progress import Progress
 from ..train import GaussNewton, LeastSquares, Optimiser, Stopping, train
 from ..train.heads import HeadSolver
@@ -157,7 +158,7 @@ class WindowSolver:
             if correction <= own.tolerance and len(report.residuals) > 1:
                 report.reason = "tolerance"  # never in the first step: a guess that is never trained drifts away
                 break
-            reached = self._train(operator, window, U, matrix, F, damping, weights, correction, report)
+            reached = self._train(operator, U, F, damping, correction, report)
             U = self.values()
             report.final = reached
             if reached > 0.5 * correction and damping == 1.0 and len(report.residuals) > 1:
@@ -224,21 +225,21 @@ class WindowSolver:
     def _train(
         self,
         operator: WindowResidual,
-        window: Window,
         U: Tensor,
-        matrix: WindowMatrix,
         F: Tensor,
         damping: float,
-        weights: np.ndarray,
         correction: float,
         report: WindowReport,
     ) -> float:
         """Train on the linearised window; the relative residual reached."""
         own = self.settings
         if damping < 1.0:
-            operator = WindowResidual(matrix, matrix.apply(U) - damping * F, operator.solver, weights, own.refinement)
+            A = operator.matrix
+            operator = WindowResidual(
+                A, A.apply(U) - damping * F, operator.solver, operator.weights, operator.refinement
+            )
         if own.causality > 0:
-            operator = self._causal(operator, U, weights)
+            operator = self._causal(operator, U)
         loss = LeastSquares(self.network, self.nodes, operator, rescale=False)
         wanted = max(0.3 * own.tolerance, min(0.1, correction) * correction)
         residual = float(loss.known_residual().norm())
@@ -256,7 +257,7 @@ class WindowSolver:
                 residual = self.heads.step(loss, afresh=False)
         return residual
 
-    def _causal(self, operator: WindowResidual, U: Tensor, weights: np.ndarray) -> WindowResidual:
+    def _causal(self, operator: WindowResidual, U: Tensor) -> WindowResidual:
         """Weights of the layers by how well those before are solved (Wang et al. 2022); they sum to one."""
         shape = U.shape
         r = operator(U.reshape(-1)).reshape(shape) / max(operator.target_norm, 1e-300)
@@ -264,7 +265,7 @@ class WindowSolver:
         before = np.concatenate([[0.0], np.cumsum(losses)[:-1]])
         causal = np.exp(-self.settings.causality * before)
         causal /= causal.sum()
-        table = weights.reshape(shape) * causal[:, None] * len(causal)
+        table = operator.weights.reshape(shape) * causal[:, None] * len(causal)
         return operator.reweighted(table.ravel())
 
     def _norm(self, X: Tensor, weights: np.ndarray) -> float:

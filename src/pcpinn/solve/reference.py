@@ -51,6 +51,10 @@ class Reference:
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "values", values)
 
+    def describe(self) -> dict[str, Any]:
+        """For result.json."""
+        return {"kind": self.kind, "error": self.error, "points": len(self.points), "note": self.note}
+
     def check_fits(self, dimension: int, components: int) -> None:
         """Refuse a reference of another domain or other fields."""
         if self.points.shape[1] != dimension:
@@ -62,6 +66,10 @@ class Reference:
             raise PcpinnError(
                 f"the reference is for components {list(self.components)}", f"there are {components}, from 0"
             )
+
+
+# Keys of `errors` in result.json: against the reference, by part, and without a reference.
+ERRORS = ("l2re", "l1re", "mse", "mae", "max", "field", "training", "discretisation", "estimate", "bound")
 
 
 def metrics(u: np.ndarray, r: np.ndarray) -> dict[str, float | None]:

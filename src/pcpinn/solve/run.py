@@ -27,7 +27,7 @@ from .build import make_device, make_discretisation, make_mesh, make_network, ma
 from .certify import certify
 from .newton import MakeStep, Newton
 from .newton_steps import NotConverged
-from .reference import Reference, compare
+from .reference import ERRORS, Reference, compare
 from .run_folder import create_run, finish_run, keep_network, read_mesh_arrays, require_free
 from .settings import Settings
 from .solution import Solution, component_names
@@ -36,8 +36,6 @@ from .start import Start, nodal_start, take_over
 MakeLoss = Callable[[LinearSystem, MLP, Settings], Loss]
 
 _DIRECT_UNKNOWNS = {1: 10**7, 2: 200_000, 3: 30_000}  # beyond these a direct solve costs more than the training
-
-_ERRORS = ("l2re", "l1re", "mse", "mae", "max", "field", "training", "discretisation", "estimate", "bound")
 
 
 def run(
@@ -150,7 +148,7 @@ def run(
         "preconditioner": loss.describe(),
         "errors": errors,
         "certificate": certificate.to_dict() if certificate else None,
-        "reference": None if reference is None else _describe_reference(reference),
+        "reference": None if reference is None else reference.describe(),
     }
     if newton is not None:
         result["newton"] = newton.describe()
@@ -175,7 +173,7 @@ def _first_system(discretisation: Discretisation, start: Start | None) -> Linear
 def measure(loss: Loss, system: LinearSystem, reference: Reference | None) -> dict[str, Any]:
     """Errors by part. `training`: u_theta against the discrete solution; `discretisation`: that against the reference."""
     network = loss.network
-    errors: dict[str, Any] = dict.fromkeys(_ERRORS)
+    errors: dict[str, Any] = dict.fromkeys(ERRORS)
     names = component_names(system.discretisation.problem.unknowns)
     if reference is not None:
         errors |= compare(_evaluate(network, reference.points), reference, names)
@@ -224,10 +222,6 @@ def _discrete_solution(loss: Loss, system: LinearSystem, u: np.ndarray) -> np.nd
 def _evaluate(network: MLP, x: np.ndarray) -> np.ndarray:
     with torch.no_grad():
         return network(torch.as_tensor(x).to(network.theta)).double().cpu().numpy()
-
-
-def _describe_reference(reference: Reference) -> dict[str, Any]:
-    return {"kind": reference.kind, "error": reference.error, "points": len(reference.points), "note": reference.note}
 
 
 def _times(started: float, setup_s: float, training: Training) -> dict[str, float]:
