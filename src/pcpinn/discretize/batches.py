@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import skfem
@@ -43,6 +43,18 @@ class Batch:
         time = torch.full((len(x), 1), t, dtype=torch.float64, device=x.device)
         normals = torch.zeros_like(x) if self.normals is None else self.normals.flatten(0, 1)
         return torch.cat([x, time], 1), torch.cat([normals, torch.zeros_like(time)], 1)
+
+
+def carrying(batch: Batch, coefficients: Tensor | None) -> Batch:
+    """A batch whose points are extended by the values of functions there: (values, x).
+
+    Args:
+        coefficients: (n, K) nodal values in the space of the first component; None leaves the batch as it is.
+    """
+    if coefficients is None:
+        return batch
+    values = torch.einsum("eqb,ebk->eqk", batch.shapes[0][:, :, 0], coefficients[batch.unknowns[0]])
+    return replace(batch, x=torch.cat([values, batch.x], dim=2))
 
 
 def cell_batches(space: Space) -> Iterator[Batch]:

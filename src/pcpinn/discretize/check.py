@@ -26,13 +26,13 @@ def check_pointwise(pointwise: Pointwise, x: Tensor) -> bool:
     Raises:
         PcpinnError: with the point and the remedy.
     """
-    shape = (len(x), pointwise.problem.components, 1 + x.shape[1])
+    shape = (len(x), pointwise.problem.components, 1 + pointwise.problem.domain.dimension)
     return _check("flux or source", lambda s: pointwise.evaluate(x, s), lambda s: pointwise.jacobian(x, s), x, shape)
 
 
 def check_boundary(flux: BoundaryFlux, x: Tensor, normals: Tensor, components: int) -> bool:
     """The same for the natural conditions of one boundary, at points x (n, d) with outward normals (n, d)."""
-    shape = (len(x), components, 1 + x.shape[1])
+    shape = (len(x), components, 1 + normals.shape[1])
     return _check(
         f"the condition on {flux.boundary!r}",
         lambda s: flux.evaluate(x, normals, s),

@@ -15,6 +15,7 @@ from ..errors import PcpinnError
 from ..problem.conditions import Cauchy, Dirichlet, Open, Periodic
 from ..problem.problem import Problem
 from .pointwise import dirichlet_values
+from .space import Space
 
 NodesOn = Callable[[str, int], np.ndarray]
 
@@ -85,8 +86,30 @@ class Constraints:
         return result
 
 
-def find_constraints(problem: Problem, unknowns: Unknowns, nodes_on: NodesOn) -> Constraints:
-    """Collect the essential conditions of a problem. Dirichlet wins over periodic; later boundaries over earlier ones."""
+def carried(space: Space, coefficients: torch.Tensor | None, times: np.ndarray | None = None) -> np.ndarray | None:
+    """(N, K + d) the unknowns of a space (at layers of time) extended by nodal values (n, K), as conditions see them."""
+    if coefficients is None:
+        return None
+    values = np.concatenate([at_nodes(space, k) @ coefficients.numpy() for k in range(space.components)])
+    nodes = np.column_stack([values, space.unknown_nodes])
+    if times is None:
+        return nodes
+    return np.column_stack([np.tile(nodes, (len(times), 1)), np.repeat(times, space.size)])
+
+
+def at_nodes(space: Space, component: int) -> sp.csr_matrix:
+    """From nodal values in the space of the first component to values at the nodes of another."""
+    first, own = space.scalar[0], space.scalar[component]
+    return sp.identity(first.size, format="csr") if own is first else first.interpolation(own.nodes)
+
+
+def find_constraints(
+    problem: Problem, unknowns: Unknowns, nodes_on: NodesOn, points: np.ndarray | None = None
+) -> Constraints:
+    """Collect the essential conditions of a problem. Dirichlet wins over periodic; later boundaries over earlier ones.
+
+    `points` (N, K + d) stand for the nodes where values are asked for, if these depend on more than the place.
+    """
     master = np.full(unknowns.size, -1, dtype=np.int64)
     value = np.full(unknowns.size, np.nan)
     _identify(problem, unknowns, nodes_on, master)
@@ -97,7 +120,7 @@ def find_constraints(problem: Problem, unknowns: Unknowns, nodes_on: NodesOn) ->
                 at = nodes_on(boundary, components[0])
                 if not len(at):
                     continue
-                x = torch.from_numpy(unknowns.unknown_nodes[at])
+                x = torch.from_numpy((unknowns.unknown_nodes if points is None else points)[at])
                 parts = dirichlet_values(condition, problem.field(name), x, boundary)
                 for component, part in zip(components, parts, strict=True):
                     if part is not None:

@@ -15,15 +15,19 @@ import torch
 from torch import Tensor
 
 from ..problem.problem import Problem
-from .batches import Batch, Entries, cell_batches, facet_batch, local_matrices, scatter
-from .constraints import Constraints, find_constraints
+from .batches import Batch, Entries, carrying, cell_batches, facet_batch, local_matrices, scatter
+from .constraints import Constraints, carried, find_constraints
 from .mesh import Mesh
 from .pointwise import BoundaryFlux, Pointwise
 from .space import Space
 
 
 class FiniteElements:
-    """The finite element discretisation of a problem on a mesh."""
+    """The finite element discretisation of a problem on a mesh.
+
+    Attributes:
+        coefficients: (n, K) nodal values that a problem on extended points sees there (see problem/family.py); None for others.
+    """
 
     name = "fem"
 
@@ -32,6 +36,7 @@ class FiniteElements:
         self.problem, self.mesh = problem, mesh
         self.space = Space(mesh, problem.unknowns, degree, quadrature_order)
         self.pointwise = Pointwise(problem)
+        self.coefficients: Tensor | None = None
 
     @property
     def size(self) -> int:
@@ -66,7 +71,7 @@ class FiniteElements:
                 self.mesh.facets(boundary)
             )
 
-        return find_constraints(self.problem, self.space, nodes_on)
+        return find_constraints(self.problem, self.space, nodes_on, carried(self.space, self.coefficients))
 
     @property
     def weights(self) -> np.ndarray:
@@ -76,21 +81,24 @@ class FiniteElements:
     def sample_points(self, count: int = 64) -> Tensor:
         """Some quadrature points (m, d), spread over the mesh."""
         x = self.space.quadrature.x.reshape(-1, self.mesh.dimension)
-        return torch.from_numpy(x[np.linspace(0, len(x) - 1, min(count, len(x))).astype(int)])
+        x = x[np.linspace(0, len(x) - 1, min(count, len(x))).astype(int)]
+        if self.coefficients is not None:
+            x = np.column_stack([self.space.scalar[0].interpolation(x) @ self.coefficients.numpy(), x])
+        return torch.from_numpy(x)
 
     def boundary_samples(self) -> Iterator[tuple[BoundaryFlux, Tensor, Tensor]]:
         """Each boundary with natural conditions: its flux, its quadrature points and the normals there."""
-        for flux, batch in self._facets():
+        for flux, batch in self.facets():
             assert batch.normals is not None
             yield flux, batch.points, batch.normals.flatten(0, 1)
 
     def residual(self, u: Tensor) -> Tensor:
         """R(u) (N,), constraints not yet applied; differentiable in u."""
         r = torch.zeros_like(u)
-        for batch in cell_batches(self.space):
+        for batch in self.cells():
             out = self.pointwise.evaluate(batch.points, batch.state(u)).unflatten(0, batch.dx.shape)
             r = scatter(r, batch, out)
-        for flux, batch in self._facets():
+        for flux, batch in self.facets():
             g = flux.evaluate(batch.points, batch.normals.flatten(0, 1), batch.state(u))  # type: ignore[union-attr]
             r = scatter(r, batch, -g.unflatten(0, batch.dx.shape)[..., None])
         return r
@@ -98,10 +106,10 @@ class FiniteElements:
     def matrix(self, u: Tensor) -> sp.csr_matrix:
         """dR/du (N, N) at u, constraints not yet applied."""
         entries: Entries = []
-        for batch in cell_batches(self.space):
+        for batch in self.cells():
             jacobian = self.pointwise.jacobian(batch.points, batch.state(u)).unflatten(0, batch.dx.shape)
             entries += local_matrices(batch, jacobian)
-        for flux, batch in self._facets():
+        for flux, batch in self.facets():
             jacobian = flux.jacobian(batch.points, batch.normals.flatten(0, 1), batch.state(u))  # type: ignore[union-attr]
             entries += local_matrices(batch, -jacobian.unflatten(0, batch.dx.shape)[:, :, :, None])
         if not entries:  # nothing depends on u to first order
@@ -111,8 +119,13 @@ class FiniteElements:
         matrix.sum_duplicates()
         return matrix
 
-    def _facets(self) -> Iterator[tuple[BoundaryFlux, Batch]]:
+    def cells(self) -> Iterator[Batch]:
+        """All cells."""
+        return (carrying(batch, self.coefficients) for batch in cell_batches(self.space))
+
+    def facets(self) -> Iterator[tuple[BoundaryFlux, Batch]]:
+        """Facets with natural conditions, and these."""
         for name in self.problem.conditions:
             flux = BoundaryFlux(self.problem, name)
             if not flux.is_zero:
-                yield flux, facet_batch(self.space, self.mesh.facets(name))
+                yield flux, carrying(facet_batch(self.space, self.mesh.facets(name)), self.coefficients)

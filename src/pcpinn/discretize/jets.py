@@ -29,11 +29,11 @@ class Jets:
 
     def evaluate(self, x: Tensor, jet: Tensor) -> Tensor:
         """(n, d), (n, C, 2, 1 + dx) -> (n, C, 1 + dx [+ 1])."""
-        return guard(vmap(self._at_point), x, jet)
+        return guard(vmap(self.at_point), x, jet)
 
     def jacobian(self, x: Tensor, jet: Tensor) -> Tensor:
         """(n, C, 1 + dx [+ 1], C, 2, 1 + dx)."""
-        return guard(vmap(jacfwd(self._at_point, argnums=1)), x, jet)
+        return guard(vmap(jacfwd(self.at_point, argnums=1)), x, jet)
 
     def check_first_order(self, x: Tensor) -> None:
         """Refuse a flux through time that holds u_t or gradients, at points x (n, d): it cannot be stepped.
@@ -41,7 +41,7 @@ class Jets:
         Raises:
             PcpinnError: with what to write instead.
         """
-        zero = torch.zeros(len(x), self.pointwise.problem.components, 1 + x.shape[1], dtype=x.dtype)
+        zero = torch.zeros(len(x), self.pointwise.problem.components, 1 + self.pointwise.problem.domain.dimension, dtype=x.dtype)
         through_time = self.pointwise.jacobian(x, zero)[:, :, -1]  # (n, C, C, 1 + d)
         random = torch.randn(zero.shape, generator=torch.Generator().manual_seed(0), dtype=x.dtype)
         self._flows_through_time = bool(self.pointwise.evaluate(x, random)[:, :, -1].any())
@@ -51,7 +51,8 @@ class Jets:
                 "use time_scheme=simplex with Cauchy and Open, or write two fields: u_t = v, v_t = ...",
             )
 
-    def _at_point(self, x: Tensor, jet: Tensor) -> Tensor:
+    def at_point(self, x: Tensor, jet: Tensor) -> Tensor:
+        """The same at one point."""
         state = _state(jet[:, 0], jet[:, 1])
         if not self.strong:
             return self.pointwise.at_point(x, state)

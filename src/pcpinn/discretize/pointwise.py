@@ -47,7 +47,7 @@ class Pointwise:
     def at_point(self, x: Tensor, state: Tensor) -> Tensor:
         """The same at one point: (d,), (C, 1 + d) -> (C, 1 + d)."""
         fields = unpack(state, self.fields)
-        d = x.shape[0]
+        d = state.shape[1] - 1
         source = self._call("source", x, fields, lambda f: () if f.components == 1 else (f.components,))
         flux = self._call("flux", x, fields, lambda f: (d,) if f.components == 1 else (f.components, d))
         rows = [
@@ -92,13 +92,14 @@ class BoundaryFlux:
 
     def evaluate(self, x: Tensor, n: Tensor, state: Tensor) -> Tensor:
         """(m, d) points, (m, d) outward normals, (m, C, 1 + d) -> (m, C)."""
-        return guard(vmap(self._at_point), x, n, state)
+        return guard(vmap(self.at_point), x, n, state)
 
     def jacobian(self, x: Tensor, n: Tensor, state: Tensor) -> Tensor:
         """Derivative of `evaluate`: (m, C, C, 1 + d)."""
-        return guard(vmap(jacfwd(self._at_point, argnums=2)), x, n, state)
+        return guard(vmap(jacfwd(self.at_point, argnums=2)), x, n, state)
 
-    def _at_point(self, x: Tensor, n: Tensor, state: Tensor) -> Tensor:
+    def at_point(self, x: Tensor, n: Tensor, state: Tensor) -> Tensor:
+        """The same at one point."""
         locals_ = unpack(state, self.fields)
         rows = []
         for f, own, condition in zip(self.fields, locals_, self.conditions, strict=True):

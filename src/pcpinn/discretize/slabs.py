@@ -18,8 +18,8 @@ from torch import Tensor
 
 from ..errors import PcpinnError
 from ..problem.problem import Problem
-from .batches import Batch, Entries, cell_batches, facet_batch, local_matrices, scatter
-from .constraints import Constraints, find_constraints
+from .batches import Batch, Entries, carrying, cell_batches, facet_batch, local_matrices, scatter
+from .constraints import Constraints, carried, find_constraints
 from .jets import Jets, boundary_jacobian, boundary_state
 from .kronecker import Kronecker
 from .pointwise import BoundaryFlux, Pointwise
@@ -33,12 +33,23 @@ _SAMPLES = 64
 
 
 class TimeSlabs:
-    """The discretisation of a problem on a mesh of space times slabs of time."""
+    """The discretisation of a problem on a mesh of space times slabs of time.
+
+    Attributes:
+        coefficients: (n, K) nodal values in space that a problem on extended points sees there (see problem/family.py).
+    """
 
     name = "slabs"
 
     def __init__(
-        self, problem: Problem, mesh: SlabMesh, scheme: str, order: int, degree: int = 2, quadrature: int | None = None
+        self,
+        problem: Problem,
+        mesh: SlabMesh,
+        scheme: str,
+        order: int,
+        degree: int = 2,
+        quadrature: int | None = None,
+        coefficients: Tensor | None = None,
     ) -> None:
         if scheme not in SCHEMES:
             raise PcpinnError(f"time_scheme={scheme!r} is not a choice", f"use {', '.join(SCHEMES)}")
@@ -51,6 +62,7 @@ class TimeSlabs:
         self.space = Space(mesh.space, problem.unknowns, degree, quadrature)
         self.pointwise = Pointwise(problem)
         self.jets = Jets(self.pointwise, strong=scheme != "galerkin")
+        self.coefficients = coefficients
         check_ends(problem, scheme)
         if self.jets.strong:
             self.jets.check_first_order(self.sample_points())
@@ -105,7 +117,8 @@ class TimeSlabs:
             at = offset + space.boundary_nodes(self.mesh.space.facets(boundary))
             return (layers[:, None] + at).ravel()
 
-        found = find_constraints(self.problem, self, nodes_on)
+        points = carried(self.space, self.coefficients, self.scheme.layers)
+        found = find_constraints(self.problem, self, nodes_on, points)
         return replace(found, tested_at=np.arange(self.size))
 
     @cached_property
@@ -122,7 +135,7 @@ class TimeSlabs:
 
     def boundary_samples(self) -> Iterator[tuple[BoundaryFlux, Tensor, Tensor]]:
         """Each boundary of space with natural conditions: its flux, some points and the normals there."""
-        for flux, batch in self._facets():
+        for flux, batch in self.facets():
             assert batch.normals is not None
             t = torch.full((len(batch.points), 1), float(self.scheme.moments[0]), dtype=torch.float64)
             normals = batch.normals.flatten(0, 1)
@@ -149,12 +162,12 @@ class TimeSlabs:
         jets = [torch.from_numpy(np.ascontiguousarray(t @ table)) for t in self.scheme.trial]
         parts = 1 if self.jets.strong else 2
         tested = torch.zeros(len(self.scheme.moments), parts, self.layer_size, dtype=torch.float64)
-        for batch in cell_batches(self.space):
+        for batch in self.cells():
             step = max(1, _CHUNK_POINTS // batch.dx.numel())
             for start in range(0, len(self.scheme.moments), step):
                 q = slice(start, start + step)
                 self._add_cells(tested, batch, [j[q] for j in jets], q)
-        for flux, batch in self._facets():
+        for flux, batch in self.facets():
             for k, t in enumerate(self.scheme.moments):
                 x, n = batch.at(float(t))
                 state = boundary_state(batch, [j[k] for j in jets])
@@ -251,7 +264,7 @@ class TimeSlabs:
         zero = torch.zeros(self.layer_size, dtype=torch.float64)
         jet = jet or [zero] * 2
         dx = self.mesh.space.dimension
-        for batch in cell_batches(self.space):
+        for batch in self.cells():
             x, _ = batch.at(t)
             state = torch.stack([batch.state(j) for j in jet], 2)
             jacobian = self.jets.jacobian(x, state).unflatten(0, batch.dx.shape)  # (e, q, C, out, C, 2, 1 + dx)
@@ -259,7 +272,7 @@ class TimeSlabs:
                 for k in range(2):
                     if part.shape[3] and bool(part[..., k, :].any()):
                         entries.setdefault((a, k), []).extend(local_matrices(batch, part[..., k, :].contiguous()))
-        for flux, batch in self._facets():
+        for flux, batch in self.facets():
             x, n = batch.at(t)
             jacobian = -flux.jacobian(x, n, boundary_state(batch, jet)).unflatten(0, batch.dx.shape)
             for k, part in enumerate(boundary_jacobian(jacobian)):
@@ -287,7 +300,7 @@ class TimeSlabs:
         chosen = moments[np.unique(np.linspace(0, len(moments) - 1, 200).astype(int))]
         first = at(float(moments[0]))
         same = all(torch.allclose(at(float(t)), first, rtol=1e-12, atol=1e-14) for t in chosen)
-        for flux, batch in self._facets():
+        for flux, batch in self.facets():
             if not same:
                 break
             zero = torch.zeros(len(batch.points), self.components, 1 + self.mesh.dimension, dtype=torch.float64)
@@ -299,13 +312,21 @@ class TimeSlabs:
 
     def _sample_space(self, count: int) -> np.ndarray:
         x = self.space.quadrature.x.reshape(-1, self.mesh.space.dimension)
-        return x[np.linspace(0, len(x) - 1, min(count, len(x))).astype(int)]
+        x = x[np.linspace(0, len(x) - 1, min(count, len(x))).astype(int)]
+        if self.coefficients is None:
+            return x
+        return np.column_stack([self.space.scalar[0].interpolation(x) @ self.coefficients.numpy(), x])
 
-    def _facets(self) -> Iterator[tuple[BoundaryFlux, Batch]]:
+    def cells(self) -> Iterator[Batch]:
+        """All cells of space."""
+        return (carrying(batch, self.coefficients) for batch in cell_batches(self.space))
+
+    def facets(self) -> Iterator[tuple[BoundaryFlux, Batch]]:
+        """Facets of space with natural conditions, and these."""
         for name in self.problem.conditions:
             flux = BoundaryFlux(self.problem, name)
             if name not in ENDS and not flux.is_zero:
-                yield flux, facet_batch(self.space, self.mesh.space.facets(name))
+                yield flux, carrying(facet_batch(self.space, self.mesh.space.facets(name)), self.coefficients)
 
     def _end_terms(self, table: np.ndarray) -> Iterator[tuple[int, np.ndarray, sp.csr_matrix | None]]:
         """Prescribed fluxes through the ends of time (galerkin): layer, contribution (n,) and its matrix."""
@@ -315,7 +336,7 @@ class TimeSlabs:
                 continue
             u, still = torch.from_numpy(table[layer].copy()), torch.zeros(self.layer_size, dtype=torch.float64)
             part, entries = torch.zeros(self.layer_size, dtype=torch.float64), []
-            for batch in cell_batches(self.space):
+            for batch in self.cells():
                 x, n = batch.at(float(self.scheme.layers[layer]))
                 n[:, -1] = side
                 state = boundary_state(batch, [u, still])

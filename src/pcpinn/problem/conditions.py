@@ -26,6 +26,17 @@ class Dirichlet(Condition):
     value: Value = 0.0
 
 
+@dataclass(frozen=True)
+class Free(Dirichlet):
+    """Nothing is known here but what data say: for inverse problems (`pcpinn.infer`) alone.
+
+    Values on such boundaries follow a Gaussian process about zero whose size the data choose; boundaries of one `group` share it.
+    """
+
+    value: Value = 0.0
+    group: str = ""
+
+
 class NaturalCondition(Condition):
     """A condition on the normal flux, flux . n = g; it enters the weak form as a boundary integral."""
 

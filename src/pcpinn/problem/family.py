@@ -1,0 +1,157 @@
+"""A problem for every value of its unknowns, and the same as one Problem whose points carry these values.
+
+An extended point is (values of the unknowns, x). Discretisations are built on the extended problem: they evaluate it at points
+that know the unknowns there, so that residuals, matrices and derivatives by the unknowns come from one definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import PcpinnError
+from .conditions import Condition, Dirichlet, Free, Natural, NaturalCondition, evaluate
+from .problem import Problem
+from .unknowns import Coefficient, Parameter, Unknown
+
+
+class Family:
+    """build(**unknowns) -> Problem, with names, sizes and first guesses of the unknowns.
+
+    Args:
+        build: gets a tensor for each `Parameter`, a function of x for each `Coefficient`.
+        unknowns: by name.
+
+    Raises:
+        PcpinnError: when it does not build a Problem.
+    """
+
+    def __init__(self, build: Callable[..., Problem], unknowns: Mapping[str, Unknown]) -> None:
+        if isinstance(build, Problem):
+            raise PcpinnError(
+                "infer was given a Problem, which has no unknown coefficients",
+                "give a function that makes it: infer(lambda a: Problem(..., flux=lambda x, u: a(x) * u.grad), ...)",
+            )
+        for name, unknown in unknowns.items():
+            if not isinstance(unknown, Parameter | Coefficient):
+                raise PcpinnError(f"unknown {name!r} is {unknown!r}", "use pcpinn.Parameter or pcpinn.Coefficient")
+        if not unknowns:
+            raise PcpinnError("there are no unknowns", "give unknowns={'a': pcpinn.Coefficient()}")
+        self.build, self.unknowns = build, dict(unknowns)
+
+    @property
+    def count(self) -> int:
+        """Number K of scalar unknowns, fields counted once each."""
+        return sum(u.components for u in self.unknowns.values())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name per scalar unknown: a, or k1, k2 for a vector."""
+        return tuple(
+            name if not u.is_vector else f"{name}{i + 1}"
+            for name, u in self.unknowns.items()
+            for i in range(u.components)
+        )
+
+    def columns(self, name: str) -> range:
+        """Which of the K scalar unknowns belong to a name."""
+        at = 0
+        for other, u in self.unknowns.items():
+            if other == name:
+                return range(at, at + u.components)
+            at += u.components
+        raise PcpinnError(f"there is no unknown {name!r}", f"the unknowns are {', '.join(self.unknowns)}")
+
+    @cached_property
+    def start(self) -> Tensor:
+        """(K,) first guesses."""
+        parts = [u.start if isinstance(u, Parameter) else (u.initial,) for u in self.unknowns.values()]
+        return torch.tensor([v for part in parts for v in part], dtype=torch.float64)
+
+    @cached_property
+    def base(self) -> Problem:
+        """The problem at the first guess: its domain, fields and kinds of conditions hold for all."""
+        return self.at(self.start)
+
+    def at(self, values: Tensor) -> Problem:
+        """The problem with given values (K,) of the unknowns at the point of evaluation."""
+        given = {}
+        for name, unknown in self.unknowns.items():
+            columns = self.columns(name)
+            own = values[columns.start : columns.stop] if unknown.is_vector else values[columns.start]
+            given[name] = _constant(own) if isinstance(unknown, Coefficient) else own
+        try:
+            problem = self.build(**given)
+        except TypeError as error:
+            names = ", ".join(self.unknowns)
+            raise PcpinnError(f"the problem cannot be built from {names}: {error}", f"write lambda {names}: Problem(...)") from error
+        if not isinstance(problem, Problem):
+            raise PcpinnError(f"the function of the unknowns returned {problem!r}", "return a pcpinn.Problem")
+        return problem
+
+    @cached_property
+    def extended(self) -> Problem:
+        """One Problem on extended points (K + d,)."""
+        base, K = self.base, self.count
+
+        def function(what: str) -> Callable[..., Any] | None:
+            if getattr(base, what) is None:
+                return None
+            return lambda x, *fields: getattr(self.at(x[:K]), what)(x[K:], *fields)
+
+        boundary = {
+            name: {f: self._condition(name, f, condition) for f, condition in by_field.items()}
+            for name, by_field in base.conditions.items()
+        }
+        unknown = [name for name, by_field in boundary.items() if any(isinstance(c, Free) for c in by_field.values())]
+        boundary = {name: boundary[name] for name in [*unknown, *(n for n in boundary if n not in unknown)]}
+        # Where boundaries meet the later one counts: what is known wins.
+        return Problem(
+            base.domain, function("flux"), function("source"), boundary, base.unknowns, base.pins, base.name
+        )
+
+    def _condition(self, boundary: str, name: str, condition: Condition) -> Condition:
+        K = self.count
+        if type(condition) is Dirichlet:
+            return Dirichlet(self._value(boundary, name, condition.value))
+        if isinstance(condition, Free) or not isinstance(condition, NaturalCondition):
+            return condition
+        if isinstance(condition, Dirichlet):
+            raise PcpinnError(
+                f"{type(condition).__name__} on {boundary!r} cannot be used with unknown coefficients",
+                "write a wave as two fields with initial values",
+            )
+        position = [f.name for f in self.base.unknowns].index(name)
+
+        def natural(x: Tensor, n: Tensor, *fields: Any) -> Any:
+            own = self.at(x[:K]).conditions[boundary][name]
+            assert isinstance(own, NaturalCondition)
+            return own.normal_flux(x[K:], n, fields[position], fields)
+
+        return Natural(natural)
+
+    def _value(self, boundary: str, name: str, value: Any) -> Any:
+        """The prescribed value as a function of extended points; lists (None leaves a component free) stay lists."""
+        K = self.count
+
+        def at(x: Tensor, index: int | None = None) -> Any:
+            condition = self.at(x[:K]).conditions[boundary][name]
+            assert isinstance(condition, Dirichlet)
+            own = condition.value
+            return evaluate(own if index is None else own[index], x[K:])  # type: ignore[index]
+
+        if isinstance(value, list | tuple):
+            return [None if v is None else _at_index(at, i) for i, v in enumerate(value)]
+        return at
+
+
+def _at_index(function: Callable[..., Any], index: int) -> Callable[[Tensor], Any]:
+    return lambda x: function(x, index)
+
+
+def _constant(value: Tensor) -> Callable[..., Tensor]:
+    return lambda x=None: value
