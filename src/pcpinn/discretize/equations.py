@@ -121,12 +121,12 @@ class Equations:
         return Tangent(A, by_free, by_c, self._residual(discretisation, u))
 
     def _matrix(self, discretisation: FiniteElements | TimeSlabs, v: np.ndarray) -> sp.csr_matrix:
-        if isinstance(discretisation, TimeSlabs) and self._linear:  # then a sum of Kronecker products may do
+        if isinstance(discretisation, TimeSlabs) and self.is_linear:  # then a sum of Kronecker products may do
             v = np.zeros_like(v)
         return discretisation.matrix(torch.from_numpy(v))[discretisation.constraints.tested_at]
 
     @cached_property
-    def _linear(self) -> bool:
+    def is_linear(self) -> bool:
         from .system import check_functions
 
         return check_functions(self._at)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import math
 import operator
 import types
@@ -167,7 +168,7 @@ class Settings:
     conditions: Literal["soft", "hard"] = "soft"
 
     def __post_init__(self) -> None:
-        for key, expected in _TYPES.items():
+        for key, expected in self.types().items():
             object.__setattr__(self, key, _convert(key, getattr(self, key), expected))
         positive = ("width", "depth", "degree", "drop_tolerance", "fill_factor", "mesh_size", "time_cells",
                     "time_order", "time_limit", "learning_rate", "damping", "memory_gib", "curvature", "quadrature",
@@ -202,14 +203,20 @@ class Settings:
         Raises:
             PcpinnError: for an unknown key or a value of the wrong kind.
         """
+        known = self.types()
         for key in changes:
-            if key not in _TYPES:
-                close = difflib.get_close_matches(key, _TYPES, n=1)
+            if key not in known:
+                close = difflib.get_close_matches(key, known, n=1)
                 raise PcpinnError(
                     f"there is no setting {key!r}",
-                    f"did you mean {close[0]!r}?" if close else f"settings: {', '.join(_TYPES)}",
+                    f"did you mean {close[0]!r}?" if close else f"settings: {', '.join(known)}",
                 )
-        return replace(self, **{k: _convert(k, v, _TYPES[k]) for k, v in changes.items()})
+        return replace(self, **{k: _convert(k, v, known[k]) for k, v in changes.items()})
+
+    @classmethod
+    def types(cls) -> dict[str, Any]:
+        """The type of each setting."""
+        return _types(cls)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: no infinities, no tuples."""
@@ -223,7 +230,9 @@ class Settings:
         return cls().updated(restored)
 
 
-_TYPES: dict[str, Any] = typing.get_type_hints(Settings)
+@functools.cache
+def _types(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
 
 
 def _convert(key: str, value: Any, expected: Any) -> Any:

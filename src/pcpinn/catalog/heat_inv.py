@@ -1,0 +1,93 @@
+"""heat-inv: the conductivity of a square from noisy values of its temperature, scattered over space and time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..problem.conditions import Condition, Dirichlet, Free
+from ..problem.problem import Problem
+from ..problem.shapes import Rectangle
+from ..problem.unknowns import Coefficient, Unknown
+from ..solve.inverse_solution import Truth
+from ..solve.observations import Observations
+from .evaluation import grid_points
+from .inverse_entry import PAPER_INVERSE, InverseEntry
+from .poisson_inv import SIDES
+
+
+def exact_a(x: Tensor) -> Tensor:
+    """The coefficient at one point of space."""
+    return 2 + torch.sin(math.pi * x[0]) * torch.sin(math.pi * x[1])
+
+
+def _right_hand_side(x: Tensor) -> Tensor:
+    """u_t - div(a grad u) of the truth."""
+    s, c = torch.sin(math.pi * x[:2]), torch.cos(math.pi * x[:2])
+    shape = s[0] * s[1]
+    slopes = (math.pi * c[0] * s[1]) ** 2 + (math.pi * s[0] * c[1]) ** 2
+    return torch.exp(-x[2]) * (-shape + 2 * math.pi**2 * exact_a(x) * shape - slopes)
+
+
+def problem(known_u: float = 0.0, **_: float) -> tuple[Callable[..., Problem], dict[str, Unknown]]:
+    """u_t - div(a grad u) = f; a is known on the sides, u nowhere (or, with known_u, on the sides and at the start)."""
+    side: Condition = Dirichlet(0.0) if known_u else Free(group="sides")
+    start: Condition = Free(group="start")
+    if known_u:
+        start = Dirichlet(lambda x: torch.sin(math.pi * x[0]) * torch.sin(math.pi * x[1]))
+
+    def build(a: Callable[[Tensor], Tensor]) -> Problem:
+        return Problem(
+            Rectangle((-1, -1), (1, 1)).over(0, 1),
+            flux=lambda x, u: torch.cat([a(x) * u.grad[:2], torch.zeros_like(u.grad[:1])]),
+            source=lambda x, u: u.grad[2] - _right_hand_side(x),
+            boundary={**dict.fromkeys(SIDES, side), "initial": start},
+            name="heat-inv",
+        )
+
+    return build, {"a": Coefficient(initial=2.0, low=0.1, known=dict.fromkeys(SIDES, exact_a))}
+
+
+def data(seed: int, noise: float = 0.1, points: float = 2500, **_: float) -> Observations:
+    """u at random points of space and time, with normal noise."""
+    generator = np.random.default_rng(seed)
+    x = generator.uniform(size=(max(1, round(points)), 3)) * [2.0, 2.0, 1.0] - [1.0, 1.0, 0.0]
+    return Observations(x, _u(x) + noise * generator.normal(size=len(x)), max(noise, 1e-4), name="heat-inv")
+
+
+def _u(x: np.ndarray) -> np.ndarray:
+    return np.exp(-x[:, 2]) * np.sin(np.pi * x[:, 0]) * np.sin(np.pi * x[:, 1])
+
+
+def truth(**_: float) -> Truth:
+    """On a grid of 31 x 31 x 21."""
+    line = np.linspace(-1, 1, 31)
+    x = grid_points(line, line, np.linspace(0, 1, 21))
+    a = 2 + np.sin(np.pi * x[:, 0]) * np.sin(np.pi * x[:, 1])
+    return Truth(x, _u(x)[:, None], {"a": a}, note="formula")
+
+
+_OURS = {"time_scheme": "radau", "time_order": 3, "degree": 4}
+
+ENTRY = InverseEntry(
+    name="heat-inv",
+    title="The conductivity of a square from noisy temperatures in space and time",
+    equation="u_t - div(a grad u) = f; a = 2 + sin(pi x) sin(pi y), u = exp(-t) sin(pi x) sin(pi y)",
+    domain="[-1, 1]^2, 0 < t < 1",
+    conditions="u at 2500 random points with noise of 0.1; a is known on the sides; u is not",
+    problem=problem,
+    data=data,
+    truth=truth,
+    presets={
+        "quick": _OURS | {"cells": (4, 4), "time_cells": 2, "iterations": 15},
+        "default": _OURS | {"cells": (5, 5), "time_cells": 2},
+        "paper": PAPER_INVERSE | {"cells": (40, 40), "time_cells": 10, "warmup": 4000, "iterations": 1000},
+    },
+    parameters={"noise": 0.1, "points": 2500, "known_u": 0},
+    paper=(9.04e-3, 2.34e-3, 321.0),
+    remark="known_u=1 tells the solver u on the sides (0) and at the start, too.",
+)

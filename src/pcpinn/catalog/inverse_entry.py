@@ -1,0 +1,65 @@
+"""The anatomy of an inverse benchmark: a family of problems, data made from the truth with seeded noise, and the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import PcpinnError
+from ..problem.family import Family
+from ..problem.problem import Problem
+from ..problem.unknowns import Unknown
+from ..solve.inverse_settings import InverseSettings
+from ..solve.inverse_solution import Truth
+from ..solve.observations import Observations
+from .entry import PAPER, _number
+
+# The paper's appendix: Jacobi anew in every iteration, Adam; data alone first. Weights of the parts of its loss are not given.
+PAPER_INVERSE: dict[str, Any] = {k: v for k, v in PAPER.items() if k not in ("drop_tolerance",)} | {
+    "preconditioner": "jacobi",
+    "refresh": 1,
+    "prior": "none",
+    "equations": 1.0,
+    "precision": "float64",
+}
+
+
+@dataclass(frozen=True)
+class InverseEntry:
+    """A benchmark of unknown coefficients.
+
+    Attributes:
+        name, title, equation, domain, conditions, remark: for people.
+        problem: parameters -> (function of the unknowns that makes the Problem, unknowns by name).
+        data: (seed, **parameters) -> observations.
+        truth: parameters -> Truth.
+        presets: changes to the default settings, by preset.
+        parameters: names and defaults of what `--set` may change about problem and data.
+        paper: the paper's relative error of (u, a), its standard deviation, and its seconds.
+    """
+
+    name: str
+    title: str
+    equation: str
+    domain: str
+    conditions: str
+    problem: Callable[..., tuple[Callable[..., Problem], dict[str, Unknown]]]
+    data: Callable[..., Observations]
+    truth: Callable[..., Truth]
+    presets: Mapping[str, Mapping[str, Any]]
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    paper: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    remark: str = ""
+
+    def resolve(self, preset: str, changes: Mapping[str, Any]) -> tuple[dict[str, float], InverseSettings]:
+        """Parameters and settings of a preset, with some of either changed."""
+        if preset not in self.presets:
+            raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(self.presets)}")
+        merged = {**self.presets[preset], **changes}
+        parameters = {k: _number(k, merged.pop(k, default)) for k, default in self.parameters.items()}
+        return parameters, InverseSettings().updated(merged)
+
+    def family(self, **parameters: float) -> Family:
+        """Problem and unknowns together."""
+        return Family(*self.problem(**parameters))

@@ -1,0 +1,425 @@
+"""Inverse problems: find coefficients from data, by networks trained on data and preconditioned equations together."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..discretize.equations import Equations
+from ..discretize.probe import probe
+from ..discretize.slab_mesh import AnyMesh
+from ..environment import describe_environment, peak_memory
+from ..errors import PcpinnError
+from ..precondition import LU, AutoILU, Preconditioner
+from ..problem.family import Family
+from ..problem.problem import Problem
+from ..problem.unknowns import Coefficient, Unknown
+from ..progress import Progress
+from ..train import Adam, Checkpoints, History, Optimiser, Snapshot, Stopping, Training, train
+from ..train.dense_newton import DenseGaussNewton
+from .build import make_device, make_mesh, make_network, make_preconditioner
+from .inverse_choice import Choice, Discrete
+from .inverse_files import create_inverse, finish_inverse
+from .inverse_loss import JointLoss, PriorRows
+from .inverse_model import InverseModel, make_coefficient
+from .inverse_prior import Hyper
+from .inverse_settings import InverseSettings
+from .inverse_setup import coefficient_prior, free_priors, known_nodes, make_equations, space_of
+from .inverse_solution import InverseSolution, Truth, Uncertainty, compare_inverse, expected_error
+from .observations import Observations, as_data
+from .reference import ERRORS
+from .run_folder import read_mesh_arrays, require_free
+
+_KNOWN = 1e-3  # known values are met to this part of their size, or better
+_DIRECT = 30_000  # up to so many unknowns P is a complete factorisation
+_STAGES = (0.03, 0.2, 1.0)  # the weight of the equations grows
+
+
+def infer(
+    problem: Callable[..., Problem],
+    data: Observations | Sequence[Observations],
+    unknowns: Mapping[str, Unknown],
+    settings: InverseSettings | None = None,
+    *,
+    out: str | Path | None = None,
+    truth: Truth | None = None,
+    progress: Progress | None = None,
+    record: Mapping[str, Any] | None = None,
+    resume: bool = False,
+    mesh: AnyMesh | None = None,
+    **changes: Any,
+) -> InverseSolution:
+    """Find the unknown coefficients of a problem from data.
+
+    Args:
+        problem: makes the Problem from its unknowns: `lambda a, k: Problem(..., flux=lambda x, u: a(x) * u.grad, ...)`. A
+            `Coefficient` is a function of the point at hand, a `Parameter` a tensor. Boundaries of which nothing is known are
+            `Free()`.
+        data: observed values, one set or several.
+        unknowns: name -> `Coefficient` or `Parameter`.
+        settings: all choices; keyword arguments change single ones.
+        out: a folder to record the run in; it must not exist, unless resumed.
+        truth: to measure errors against; training never sees it.
+        progress, record, resume, mesh: as of `pcpinn.solve`.
+
+    Raises:
+        PcpinnError: for anything the user can put right; nothing has been written then.
+    """
+    started = time.perf_counter()
+    settings = (settings or InverseSettings()).updated(changes)
+    run = _Run(Family(problem, unknowns), as_data(data), settings, mesh, out, truth, progress, record, resume)
+    return run.carry_out(started)
+
+
+class _Run:
+    """One inference, from set-up to record."""
+
+    def __init__(
+        self,
+        family: Family,
+        data: tuple[Observations, ...],
+        settings: InverseSettings,
+        mesh: AnyMesh | None,
+        out: str | Path | None,
+        truth: Truth | None,
+        progress: Progress | None,
+        record: Mapping[str, Any] | None,
+        resume: bool,
+    ) -> None:
+        self.family, self.data, self.settings, self.truth = family, data, settings, truth
+        self.out = Path(out) if out else None
+        self.progress = progress or Progress()
+        self.device = make_device(settings.device)
+        self.resume = resume
+        if self.out is not None and not resume:
+            require_free(self.out)
+        elif resume and self.out is None:
+            raise PcpinnError("resume needs the folder of the run", "give out=")
+        base = family.base
+        self.facts = {"problem": base.name, "preset": None, **(record or {}), "method": "infer"}
+        self.progress.stage("mesh")
+        if resume and self.out is not None:
+            mesh = read_mesh_arrays(self.out / "mesh.safetensors")
+        self.mesh = mesh or make_mesh(base, settings)
+        for one in data:
+            one.check(base, self.mesh)
+        self.progress.stage("assembly")
+        self.equations: Equations = make_equations(family, self.mesh, settings)
+        self.estimate = any(d.noise is None for d in data) and settings.noise is None
+        spread = float(np.std(np.concatenate([d.values for d in data])))
+        self.noise = [_noise(d, settings.noise, 0.1 * spread or 1.0) for d in data]
+        self.priors = {
+            name: coefficient_prior(name, u, self.equations) if settings.prior == "auto" else None
+            for name, u in family.unknowns.items()
+            if isinstance(u, Coefficient)
+        }
+        free = free_priors(self.equations, spread or 1.0)
+        self.discrete = Discrete(
+            self.equations, data, self.noise, self.priors, free, self.estimate, settings.loss == "huber"
+        )
+        self.model = self._model()
+        self.loss = JointLoss(
+            self.model, self.equations, data, self.noise, self._weights(), settings.loss == "huber"
+        )
+        self.loss.known = self._known()
+        self.choice: Choice | None = None
+        self.newton = settings.optimiser in ("auto", "gauss-newton")
+        self.ages: list[int] = []
+
+    # --- set-up -----------------------------------------------------------------------------------------------------
+
+    def _model(self) -> InverseModel:
+        settings = self.settings
+        network = make_network(self.family.base, self.mesh, settings).double()
+        nodes = self.equations.coefficient_nodes
+        coefficients = {}
+        for k, (name, unknown) in enumerate(self.family.unknowns.items()):
+            if isinstance(unknown, Coefficient):
+                d = nodes.shape[1] - (space_of(self.equations).mesh.has_time and not unknown.over_time)
+                lower, upper = nodes.min(axis=0)[:d], nodes.max(axis=0)[:d]
+                coefficients[name] = make_coefficient(unknown, lower, upper, settings.seed + 1000 + k, self.device)
+        return InverseModel(self.family, network, coefficients)
+
+    def _weights(self) -> np.ndarray:
+        if self.settings.weights == "mass":
+            return self.equations.discretisation.weights
+        return np.full(self.equations.size, 1.0 / self.equations.size)
+
+    def _known(self) -> list[tuple[str, torch.Tensor, torch.Tensor, float]]:
+        result = []
+        for name, unknown in self.family.unknowns.items():
+            if isinstance(unknown, Coefficient) and unknown.known:
+                at, values = known_nodes(name, unknown, self.equations)
+                spread = _KNOWN * float(np.abs(values).max() or 1.0)
+                result.append(
+                    (
+                        name,
+                        torch.as_tensor(at, device=self.device),
+                        torch.as_tensor(values, device=self.device),
+                        spread,
+                    )
+                )
+        return result
+
+    def _preconditioner(self) -> Preconditioner:
+        settings = self.settings
+        if settings.preconditioner == "auto" and self.equations.size <= _DIRECT:
+            return LU(settings.sweep_tolerance)
+        recipe = make_preconditioner(settings, self.equations.discretisation)
+        if isinstance(recipe, AutoILU):
+            tangent = self.loss.tangent()
+            form = self.equations.discretisation
+            return recipe.choose(tangent.A, form.unknown_nodes, form.weights, np.asarray(form.unknown_components)).preconditioner
+        return recipe
+
+    # --- training ---------------------------------------------------------------------------------------------------
+
+    def carry_out(self, started: float) -> InverseSolution:
+        """Warm-up, choice of priors, joint training, posterior, record."""
+        settings = self.settings
+        optimiser: Optimiser = DenseGaussNewton() if self.newton else Adam(settings.learning_rate, settings.beta1, settings.beta2)
+        stages = [("data", 0.0, settings.warmup)]
+        if self.newton:
+            share = [settings.iterations // len(_STAGES)] * len(_STAGES)
+            share[-1] += settings.iterations - sum(share)
+            stages += [("joint", k * settings.equations, n) for k, n in zip(_STAGES, share, strict=True)]
+        else:
+            stages += [("joint", settings.equations, settings.iterations)]
+        checkpoints, snapshot = None, None
+        if self.out is not None:
+            checkpoints = Checkpoints(self.out, settings.checkpoint_every)
+            if not self.resume:
+                fields = [asdict(f) for f in self.family.base.unknowns]
+                create_inverse(
+                    self.out, {**self.facts, "fields": fields, "settings": settings.to_dict()}, self.mesh, self.data
+                )
+            elif checkpoints.path.exists():
+                snapshot = checkpoints.read(self.model.theta)
+        setup_s = time.perf_counter() - started
+        training = self._train(stages, optimiser, checkpoints, snapshot)
+        self.progress.stage("errors")
+        solution = self._conclude(training, optimiser)
+        total = time.perf_counter() - started
+        solution.result["time"] = {
+            "setup_s": round(setup_s, 3),
+            "train_s": round(training.seconds, 3),
+            "total_s": round(total, 3),
+        }
+        solution.result["memory"] = peak_memory(self.device)
+        solution.result["environment"] = describe_environment(self.device)
+        if self.out is not None:
+            finish_inverse(self.out, solution)
+        return solution
+
+    def _train(
+        self,
+        stages: Sequence[tuple[str, float, int]],
+        optimiser: Optimiser,
+        checkpoints: Checkpoints | None,
+        snapshot: Snapshot | None,
+    ) -> Training:
+        loss, settings = self.loss, self.settings
+        history, done, seconds = History(), 0, 0.0
+        training = Training(0, math.inf, 0.0, "iterations", history)
+        first = 0 if snapshot is None else int(snapshot.facts.get("stage", 0))
+        total = 0
+        for number, (kind, kappa, count) in enumerate(stages):
+            total += count
+            if number < first or not count:
+                continue
+            resumed = snapshot if number == first else None
+            if resumed is not None:
+                with torch.no_grad():
+                    self.model.theta.copy_(resumed.context["anchor"].to(self.model.theta))
+            loss.kappa = kappa
+            if kind == "joint":
+                self._prepare(None if resumed is None else resumed.facts)
+            facts = {"stage": number, **self._chosen()}
+            here = resumed or Snapshot(done, seconds, self.model.theta.detach().clone(), optimiser.start(loss, settings.seed), history)
+            if checkpoints is not None:
+                checkpoints.facts = facts
+                checkpoints.context = {"anchor": self.model.theta.detach().clone()}
+            steps = settings.refresh if kind == "joint" else count
+            while here.iteration < total:
+                if kind == "joint" and (loss.frame is None or here is not resumed and loss.frame.age >= settings.refresh):
+                    self._refresh(checkpoints)
+                stopping = Stopping(min(total, here.iteration + max(1, steps)), 0.0, settings.time_limit, self._patience(kind))
+                training = train(loss, optimiser, stopping, None, self.progress, checkpoints, here)
+                here = Snapshot(
+                    training.iterations, training.seconds, self.model.theta.detach().clone(), here.state, training.history
+                )
+                if training.reason != "iterations":
+                    break
+            done, seconds, history = training.iterations, training.seconds, training.history
+            total = done if training.reason == "stagnation" else total
+            if training.reason in ("time limit", "not finite"):
+                break
+        return training
+
+    def _patience(self, kind: str) -> int:
+        if self.settings.patience is not None:
+            return self.settings.patience
+        return 0
+
+    def _refresh(self, checkpoints: Checkpoints | None) -> None:
+        if self.loss.frame is not None:
+            self.ages.append(self.loss.frame.age)
+        self.loss.refresh(self._preconditioner(), derivatives=self.newton)
+        if checkpoints is not None:
+            checkpoints.context = {"anchor": self.model.theta.detach().clone()}
+
+    def _prepare(self, facts: Mapping[str, Any] | None) -> None:
+        """Hyper-parameters of the priors, once; P of the present coefficients."""
+        if self.newton and self.choice is None:
+            u, c = self.loss.nodal()
+            if facts is not None:
+                hypers = [None if h is None else Hyper.from_dict(h) for h in facts["hypers"]]
+                self.choice = self.discrete.solve(*self._first_guess(), 6, (), hypers)
+            else:
+                self.progress.stage("priors")
+                self.choice = self.discrete.solve(*self._first_guess(), 8, (1, 3, 5), self.discrete.start)
+            self._set_priors(self.choice)
+        self._refresh(None)
+
+    def _first_guess(self) -> tuple[np.ndarray, np.ndarray]:
+        """Nodal values to begin with: coefficients as their priors expect them, free values zero."""
+        c = self.family.start.expand(self.equations.nodes_count, -1).clone().numpy()
+        for name, prior in self.priors.items():
+            if prior is not None:
+                c[:, self.family.columns(name).start] = prior.shape(prior.start).mean
+        u, _ = self.loss.nodal()
+        u = u.copy()
+        u[self.equations.free] = 0.0
+        return u, c
+
+    def _set_priors(self, choice: Choice) -> None:
+        loss = self.loss
+        loss.set_noise([n * choice.noise_factor for n in self.noise])
+        loss.priors = []
+        names = [n for n, u in self.family.unknowns.items() if isinstance(u, Coefficient)]
+        for name, hyper in zip(names, choice.hypers, strict=False):
+            prior = self.priors[name]
+            if prior is not None and hyper is not None:
+                rows, mean = prior.whitening(hyper), prior.shape(hyper).mean
+                loss.priors.append(PriorRows(self._tensor(rows), self._tensor(mean), coefficient=name))
+        for (prior, at), hyper in zip(
+            self.discrete.free, choice.hypers[len(choice.hypers) - len(self.discrete.free) :], strict=True
+        ):
+            assert hyper is not None
+            loss.priors.append(
+                PriorRows(
+                    self._tensor(prior.whitening(hyper)),
+                    self._tensor(prior.shape(hyper).mean),
+                    unknowns=torch.as_tensor(at, device=self.device),
+                )
+            )
+
+    def _tensor(self, array: np.ndarray) -> torch.Tensor:
+        return torch.as_tensor(array, dtype=torch.float64, device=self.device)
+
+    def _chosen(self) -> dict[str, Any]:
+        if self.choice is None:
+            return {"hypers": None}
+        return {"hypers": [None if h is None else h.to_dict() for h in self.choice.hypers]}
+
+    # --- record -----------------------------------------------------------------------------------------------------
+
+    def _uncertainty(self) -> Uncertainty | None:
+        if self.choice is None:
+            return None
+        posterior, form = self.choice.posterior, self.equations.discretisation
+        names = [n for n, u in self.family.unknowns.items() if isinstance(u, Coefficient)]
+        numbers = [n for n, u in self.family.unknowns.items() if not isinstance(u, Coefficient)]
+        return Uncertainty(
+            posterior.u_factor,
+            dict(zip(names, posterior.factors, strict=False)),
+            dict(zip(numbers, posterior.factors[len(names) :], strict=False)),
+            posterior.effective,
+            lambda x, k: probe(form, x, k),
+            lambda x: space_of(self.equations).interpolation(x),
+        )
+
+    def _conclude(self, training: Training, optimiser: Optimiser) -> InverseSolution:
+        settings = self.settings
+        result: dict[str, Any] = {
+            **self.facts,
+            "seed": settings.seed,
+            "device": self.device.type,
+            "dofs": self.equations.size,
+            "parameters": len(self.model.theta),
+            "iterations": training.iterations,
+            "stopped_by": training.reason,
+            "loss": training.loss if math.isfinite(training.loss) else None,
+            "optimiser": optimiser.name,
+            "optimiser_reason": "asked for" if settings.optimiser != "auto" else "the joint loss is a least-squares problem",
+            "discretisation": {
+                "name": self.equations.discretisation.name,
+                "degree": settings.degree,
+                "cells": self.mesh.cell_count,
+            },
+            "preconditioner": {**self.loss.describe(), "refresh": settings.refresh, "ages": self.ages},
+        }
+        parameters = {
+            name: self.model.parameter(name).detach().cpu().numpy() for name in self.model.parameter_names
+        }
+        solution = InverseSolution(
+            self.model.network,
+            self.family.base.unknowns,
+            self.mesh,
+            result,
+            training.history,
+            settings.to_dict(),
+            None,
+            self.model.coefficients,
+            parameters,
+            self._uncertainty(),
+            self.data,
+        )
+        errors: dict[str, Any] = dict.fromkeys(ERRORS)
+        if self.truth is not None:
+            errors |= compare_inverse(solution, self.truth)
+        if self.choice is not None:
+            errors["training"] = self._training_error(self.choice)
+        result["errors"] = errors
+        result["certificate"] = None
+        result["reference"] = None if self.truth is None else self.truth.describe()
+        result["inverse"] = self._inverse_facts(solution)
+        return solution
+
+    def _training_error(self, choice: Choice) -> float:
+        """(u, c) of the networks against those of the discrete answer, stacked, at the nodes."""
+        u, c = self.loss.nodal()
+        e = np.concatenate([u - choice.u, (c - choice.c).ravel()])
+        return float(np.linalg.norm(e) / np.linalg.norm(np.concatenate([choice.u, choice.c.ravel()])))
+
+    def _inverse_facts(self, solution: InverseSolution) -> dict[str, Any]:
+        with torch.no_grad():
+            misfits = [float((self.loss.scaled_misfit(i) ** 2).mean() ** 0.5) for i in range(len(self.data))]
+        facts: dict[str, Any] = {
+            "data": sum(len(d) for d in self.data),
+            "misfit": misfits,
+            "noise": [float(np.median(n.cpu().numpy())) for n in self.loss._noise],
+            "noise_estimated": self.estimate,
+            "unknowns": {n: "coefficient" for n in solution.coefficients},
+            "values": {n: v.tolist() for n, v in solution.parameters.items()},
+        }
+        if self.choice is not None and solution.uncertainty is not None:
+            facts["effective"] = solution.uncertainty.effective
+            facts["priors"] = self._chosen()["hypers"]
+            facts["std"] = {n: solution.std(n).tolist() for n in solution.parameters}
+            if self.truth is not None and self.truth.coefficients:
+                facts["expected_l2re"] = expected_error(solution.uncertainty, solution.names, self.truth)
+        return facts
+
+
+def _noise(d: Observations, given: float | None, guess: float) -> np.ndarray:
+    if isinstance(d.noise, np.ndarray):
+        return d.noise
+    return np.full(len(d), guess if given is None else given)

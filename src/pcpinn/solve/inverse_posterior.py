@@ -1,0 +1,243 @@
+"""The linearised inverse problem with the PDE as a constraint: evidence of hyper-parameters, posterior, best achievable error.
+
+With u = u_h(c, u_free) on the equations, data are linear in the unknowns near a guess:
+    y ~ y_0 + J_c (c - c_0) + J_f (u_free - u_free_0) + noise.
+Unknown functions are expanded in the modes of their priors, so that all unknowns z have prior N(0, I).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg as la
+
+from .inverse_prior import FieldPrior, Hyper
+
+
+@dataclass(frozen=True)
+class Block:
+    """Unknowns with one prior.
+
+    Attributes:
+        prior: a `FieldPrior`, or None for plain numbers.
+        J: (m, M) derivative of the weighted data.
+        G: (N, M) derivative of the discrete solution.
+        at: (M,) where this is linearised.
+        spread: (M,) prior standard deviation of plain numbers.
+        mean: (M,) prior mean of plain numbers.
+    """
+
+    prior: FieldPrior | None
+    J: np.ndarray
+    G: np.ndarray
+    at: np.ndarray
+    spread: np.ndarray | None = None
+    mean: np.ndarray | None = None
+
+    def modes(self, hyper: Hyper | None) -> tuple[np.ndarray, np.ndarray]:
+        """Prior mean (M,) and factor (M, r) of the covariance."""
+        if self.prior is None or hyper is None:
+            assert self.spread is not None and self.mean is not None
+            return self.mean, np.diag(self.spread)
+        return self.prior.shape(hyper).mean, self.prior.factor(hyper)
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Gaussian, in factored form: the covariance of block i is F_i F_i^T with F_i (M_i, r); that of u is F_u F_u^T.
+
+    Attributes:
+        means: posterior mean of each block.
+        factors: F_i.
+        u_factor: (N, r), of the discrete solution.
+        u_mean: (N,).
+        evidence: log evidence of the data, up to a constant.
+        effective: number of degrees of freedom that the data determine.
+        misfit: ||weighted residual||^2 at the mean.
+    """
+
+    means: tuple[np.ndarray, ...]
+    factors: tuple[np.ndarray, ...]
+    u_factor: np.ndarray
+    u_mean: np.ndarray
+    evidence: float
+    effective: float
+    misfit: float
+
+
+class Linearised:
+    """Data and unknowns near a guess.
+
+    Args:
+        residual: (m,) weighted data minus weighted prediction at the guess.
+        blocks: the unknowns.
+        u: (N,) discrete solution at the guess.
+    """
+
+    def __init__(self, residual: np.ndarray, blocks: Sequence[Block], u: np.ndarray) -> None:
+        self.residual, self.blocks, self.u = residual, list(blocks), u
+        self._projected: dict[tuple[int, str, float], tuple[np.ndarray, np.ndarray]] = {}
+        self._modes: dict[int, np.ndarray] = {}
+
+    def evidence(self, hypers: Sequence[Hyper | None]) -> float:
+        """Log evidence of the data, with broad priors of the hyper-parameters."""
+        B, e, _ = self._assemble(hypers)
+        M = B.T @ B
+        M[np.diag_indices_from(M)] += 1.0
+        factor = la.cho_factor(M, lower=True)
+        right = B.T @ e
+        value = -0.5 * (e @ e - right @ la.cho_solve(factor, right)) - float(np.log(np.diag(factor[0])).sum())
+        for i, (block, hyper) in enumerate(zip(self.blocks, hypers, strict=True)):
+            if block.prior is not None and hyper is not None:
+                value -= block.prior.penalty(hyper) + len(hyper.modes) * np.log(max(1, self.mode_columns(i).shape[1]))
+        return float(value)
+
+    def mode_columns(self, i: int) -> np.ndarray:
+        """(m, J) what the modes of a block do to the data."""
+        if i not in self._modes:
+            prior = self.blocks[i].prior
+            modes = None if prior is None else prior.modes
+            self._modes[i] = self.blocks[i].J @ (np.zeros((len(self.blocks[i].at), 0)) if modes is None else modes)
+        return self._modes[i]
+
+    def posterior(self, hypers: Sequence[Hyper | None]) -> Posterior:
+        """Mean and covariance."""
+        B, e, modes = self._assemble(hypers)
+        M = B.T @ B
+        effective = M.copy()
+        M[np.diag_indices_from(M)] += 1.0
+        factor = la.cho_factor(M, lower=True)
+        z = la.cho_solve(factor, B.T @ e)
+        root = la.solve_triangular(factor[0], np.eye(len(M)), lower=True).T  # M^-1 = root root^T
+        means, factors, at = [], [], 0
+        u_mean, u_factor = self.u.copy(), np.zeros((len(self.u), len(M)))
+        for block, (mean, L) in zip(self.blocks, modes, strict=True):
+            part = slice(at, at + L.shape[1])
+            means.append(mean + L @ z[part])
+            factors.append(L @ root[part])
+            u_mean += block.G @ (means[-1] - block.at)
+            u_factor += block.G @ factors[-1]
+            at += L.shape[1]
+        dof = float(np.trace(la.cho_solve(factor, effective)))
+        r = e - B @ z
+        return Posterior(
+            tuple(means), tuple(factors), u_factor, u_mean, self.evidence(hypers), dof, float(r @ r)
+        )
+
+    def choose(self, hypers: Sequence[Hyper | None]) -> list[Hyper | None]:
+        """Hyper-parameters of (locally) largest evidence, from the given ones and from processes that hardly vary.
+
+        The second start lets single modes explain what they can before a process of many modes does.
+        """
+        quiet = [None if h is None else replace(h, scale=h.scale if self._fixed(i) else 1e-2 * h.scale) for i, h in enumerate(hypers)]
+        found = []
+        for start in (list(hypers), quiet):
+            best = start
+            for step in (0.7, 0.3):
+                best = self._modes_of(best)
+                best = self._search(best, step)
+            found.append(self._modes_of(best))
+        return max(found, key=self.evidence)
+
+    def _fixed(self, i: int) -> bool:
+        prior = self.blocks[i].prior
+        return prior is None or "scale" in prior.fixed or prior.modes is None
+
+    def _search(self, hypers: list[Hyper | None], step: float) -> list[Hyper | None]:
+        """Pattern search in kernels, lengths and scales."""
+        best, value = hypers, self.evidence(hypers)
+        for _ in range(12):
+            improved = False
+            for i, block in enumerate(self.blocks):
+                own = best[i]
+                if block.prior is None or own is None:
+                    continue
+                for candidate in block.prior.neighbours(own, step):
+                    trial = [*best[:i], candidate, *best[i + 1 :]]
+                    found = self.evidence(trial)
+                    if found > value + 1e-2:
+                        best, value, improved = trial, found, True
+            if not improved:
+                break
+        return best
+
+    def _modes_of(self, hypers: list[Hyper | None]) -> list[Hyper | None]:
+        """Modes that vary on their own, by relevance (sparse Bayesian learning, Tipping and Faul 2003)."""
+        places = [(i, j) for i in range(len(self.blocks)) for j in range(self.mode_columns(i).shape[1])]
+        if not places:
+            return hypers
+        plain = [None if h is None else replace(h, modes=()) for h in hypers]
+        B, e, _ = self._assemble(plain)
+        columns = np.concatenate([B, *(self.mode_columns(i) for i in range(len(self.blocks)))], axis=1)
+        cost = [np.log(self.mode_columns(i).shape[1]) for i, _ in places]
+        start = {n: v for n, (i, j) in enumerate(places) for k, v in (hypers[i].modes if hypers[i] else ()) if k == j}
+        active = relevant(columns.T @ columns, columns.T @ e, B.shape[1], np.array(cost), start)
+        return [
+            None if h is None else replace(h, modes=tuple((places[n][1], v) for n, v in sorted(active.items()) if places[n][0] == i))
+            for i, h in enumerate(plain)
+        ]
+
+    def _assemble(
+        self, hypers: Sequence[Hyper | None]
+    ) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+        e = self.residual.copy()
+        columns, modes = [], []
+        for i, (block, hyper) in enumerate(zip(self.blocks, hypers, strict=True)):
+            mean, L = block.modes(hyper)
+            modes.append((mean, L))
+            if block.prior is None or hyper is None:
+                JL, shift = block.J @ L, block.J @ (mean - block.at)
+            else:
+                key = (i, hyper.kernel, round(float(np.log(hyper.length)), 6))
+                if key not in self._projected:
+                    shape = block.prior.shape(hyper)
+                    self._projected[key] = block.J @ shape.factor, block.J @ (shape.mean - block.at)
+                unit, shift = self._projected[key]
+                JL = hyper.scale * unit
+                if hyper.modes:
+                    own = [j for j, _ in hyper.modes]
+                    JL = np.concatenate([JL, self.mode_columns(i)[:, own] * np.sqrt([v for _, v in hyper.modes])], axis=1)
+            columns.append(JL)
+            e = e - shift
+        return np.concatenate(columns, axis=1), e, modes
+
+
+def relevant(
+    gram: np.ndarray, right: np.ndarray, background: int, cost: np.ndarray, start: dict[int, float], steps: int = 100
+) -> dict[int, float]:
+    """Which columns deserve a variance of their own, and which: greedy ascent of the evidence.
+
+    Args:
+        gram, right: products of all columns, and of these with the data.
+        background: the first columns have variance one in any case.
+        cost: (J,) of log evidence, that each of the other columns has to earn.
+        start: variances to begin with.
+    """
+    active = dict(start)
+    J = len(right) - background
+    for _ in range(steps):
+        at = [*range(background), *(background + j for j in active)]
+        M = gram[np.ix_(at, at)] + np.diag([1.0] * background + [1 / v for v in active.values()])
+        factor = la.cho_factor(M, lower=True)
+        R = gram[:, at]
+        s = np.diag(gram) - np.einsum("ij,ji->i", R, la.cho_solve(factor, R.T))
+        q = right - R @ la.cho_solve(factor, right[at])
+        s, q = s[background:].copy(), q[background:].copy()
+        for j, v in active.items():  # as if the column were not there
+            s[j], q[j] = s[j] / (1 - v * s[j]), q[j] / (1 - v * s[j])
+        ratio = q**2 / np.maximum(s, 1e-300)
+        gain = np.where(ratio > 1, 0.5 * (ratio - 1 - np.log(np.maximum(ratio, 1e-300))) - cost, -np.inf)
+        now = np.zeros(J)
+        for j, v in active.items():
+            now[j] = 0.5 * (q[j] ** 2 * v / (1 + v * s[j]) - np.log1p(v * s[j])) - cost[j]
+        change = np.maximum(gain, 0.0) - now
+        best = int(change.argmax())
+        if change[best] < 1e-3:
+            break
+        if gain[best] > 0:
+            active[best] = float((q[best] ** 2 - s[best]) / s[best] ** 2)
+        else:
+            active.pop(best, None)
+    return active

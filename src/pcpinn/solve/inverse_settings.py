@@ -1,0 +1,47 @@
+"""Settings of inverse problems: those of a solve, and some of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..errors import PcpinnError
+from .settings import Settings
+
+
+@dataclass(frozen=True)
+class InverseSettings(Settings):
+    """All of `Settings`, and:
+
+    warmup: iterations on the data alone; `iterations` are those of both together that follow.
+    equations: how much more the equations count than data of the same misfit; approached in three stages (gauss-newton).
+    refresh: P is built anew every so many iterations.
+    prior: auto (smoothness priors, their parameters chosen by evidence) or none.
+    loss: squares, or huber: outliers count linearly.
+    noise: standard deviation of data that do not say theirs; None estimates it.
+    """
+
+    warmup: int = 12
+    equations: float = 300.0
+    prior: Literal["auto", "none"] = "auto"
+    loss: Literal["squares", "huber"] = "squares"
+    noise: float | None = None
+    refresh: int = 10
+    iterations: int = 45
+    width: int = 20
+    depth: int = 2
+    feature_count: int = 3
+    feature_high: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.warmup < 0:
+            raise PcpinnError(f"warmup={self.warmup} is negative", "give 0 or more")
+        if not 0 < self.equations < 1e12:
+            raise PcpinnError(f"equations={self.equations:g} must be positive", "leave it out to take its default")
+        if self.noise is not None and not 0 < self.noise < 1e300:
+            raise PcpinnError(f"noise={self.noise:g} must be positive", "leave it out to estimate it")
+        if self.march or self.discretisation == "fdm":
+            raise PcpinnError(
+                "inverse problems are solved with finite elements for all times at once", "leave march and fdm out"
+            )
