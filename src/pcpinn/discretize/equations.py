@@ -100,25 +100,34 @@ class Equations:
         """F (N,)."""
         return self._residual(self.at(c), u)
 
-    def linearise(self, u: np.ndarray, c: np.ndarray) -> Tangent:
-        """F and its derivatives."""
+    def linearise(self, u: np.ndarray, c: np.ndarray, by_c: bool = True) -> Tangent:
+        """F and its derivatives; those by the coefficients may be left out, see `by_coefficients`."""
         discretisation = self.at(c)
         constraints = discretisation.constraints
         v = self._satisfied(constraints, u)
         K = self._matrix(discretisation, v)
         A, _ = eliminate(K.copy(), np.zeros(self.size), constraints)  # it works in place
-        keep = np.ones(self.size)
-        keep[constraints.constrained] = 0.0
-        rows = sp.diags(keep)
-        T, _ = constraints.expansion()
-        reduce = T.T if (constraints.master >= 0).any() else rows
+        rows, reduce = _reduction(constraints, self.size)
         by_free = sp.csr_matrix(rows @ (reduce @ K))[:, self.free]
-        S = sensitivities(discretisation, v)
-        by_c = []
-        for s, slope in zip(S, self._value_slopes(c), strict=True):
+        slopes = self._by_coefficients(discretisation, v, c, K) if by_c else []
+        return Tangent(A, by_free, slopes, self._residual(discretisation, u))
+
+    def by_coefficients(self, u: np.ndarray, c: np.ndarray) -> list[sp.csr_matrix]:
+        """dF/dc alone."""
+        discretisation = self.at(c)
+        return self._by_coefficients(discretisation, self._satisfied(discretisation.constraints, u), c, None)
+
+    def _by_coefficients(
+        self, discretisation: FiniteElements | TimeSlabs, v: np.ndarray, c: np.ndarray, K: sp.csr_matrix | None
+    ) -> list[sp.csr_matrix]:
+        rows, reduce = _reduction(discretisation.constraints, self.size)
+        result = []
+        for s, slope in zip(sensitivities(discretisation, v), self._value_slopes(c), strict=True):
+            if slope is not None and K is None:
+                K = self._matrix(discretisation, v)
             inside = rows @ (reduce @ (s if slope is None else s + K @ slope))
-            by_c.append(sp.csr_matrix(inside if slope is None else inside - slope))
-        return Tangent(A, by_free, by_c, self._residual(discretisation, u))
+            result.append(sp.csr_matrix(inside if slope is None else inside - slope))
+        return result
 
     def _matrix(self, discretisation: FiniteElements | TimeSlabs, v: np.ndarray) -> sp.csr_matrix:
         if isinstance(discretisation, TimeSlabs) and self.is_linear:  # then a sum of Kronecker products may do
@@ -164,6 +173,14 @@ class Equations:
             slope[pair[0].constrained] = (pair[0].value - pair[1].value) / (2 * step)
             result.append(sp.csr_matrix(sp.diags(slope) @ self.to_unknowns) if slope.any() else None)
         return result
+
+
+def _reduction(constraints: Constraints, size: int) -> tuple[sp.dia_matrix, sp.spmatrix]:
+    """What leaves the rows of unknowns that have equations, and what adds those of periodic partners."""
+    keep = np.ones(size)
+    keep[constraints.constrained] = 0.0
+    rows = sp.diags(keep)
+    return rows, constraints.expansion()[0].T if (constraints.master >= 0).any() else rows
 
 
 def with_coefficients(discretisation: FiniteElements | TimeSlabs, c: Tensor) -> FiniteElements | TimeSlabs:
