@@ -11,7 +11,7 @@ from torch import Tensor
 from ..discretize.mesh import Mesh
 from ..discretize.pointwise import BoundaryFlux, Pointwise, dirichlet_values
 from ..errors import PcpinnError
-from ..problem.conditions import Cauchy, Dirichlet, Open, Periodic
+from ..problem.conditions import Cauchy, Dirichlet, Free, Open, Periodic
 from ..problem.problem import Problem
 from .points import BoundaryPoints, boundary_points
 from .strong_form import EqualSides, PrescribedFlux, PrescribedValues, Term
@@ -31,7 +31,7 @@ def condition_terms(
     """One penalty per condition; `like` gives device and precision. With `hard`, values on boundaries are taken care of.
 
     As in the weak form, a boundary without a condition on a component is natural, flux . n = 0, unless it is the partner of
-    a periodic boundary. An `Open` boundary has no term at all.
+    a periodic boundary. An `Open` or a `Free` boundary has no term at all.
     """
     pointwise = Pointwise(problem)
     values: _Values = []
@@ -63,6 +63,8 @@ def _sort(problem: Problem, name: str, points: BoundaryPoints) -> tuple[_Values,
         components = range(first, first + f.components)
         first += f.components
         condition = problem.conditions.get(name, {}).get(f.name)
+        if isinstance(condition, Free):
+            continue
         if isinstance(condition, Periodic):
             partners.setdefault(condition.partner, []).extend(components)
         elif isinstance(condition, Dirichlet):

@@ -124,6 +124,10 @@ class Reduced:
         """Number p of controls."""
         return len(self.start)
 
+    def observe(self, u: np.ndarray) -> np.ndarray:
+        """(m,) what the data should be for nodal values u."""
+        return self._discrete.observe(u)[0]
+
     def coefficients(self, z: np.ndarray) -> np.ndarray:
         """(n, K) nodal values of the unknowns."""
         return self._base + np.stack([E @ z[part] for E, part in zip(self._maps, self._parts, strict=True)], axis=1)

@@ -1,0 +1,323 @@
+"""Methods for inverse problems beside `pcpinn.infer`, with the same call and the same record: adjoint methods and the PINN."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..discretize.probe import probe
+from ..discretize.slab_mesh import AnyMesh
+from ..environment import describe_environment, peak_memory
+from ..errors import PcpinnError
+from ..files import write_atomically, write_json, write_tensors
+from ..problem.family import Family
+from ..problem.problem import Problem
+from ..problem.unknowns import Coefficient, Unknown
+from ..progress import Progress
+from ..solve.build import make_device, make_mesh, make_network
+from ..solve.inverse import infer
+from ..solve.inverse_files import create_inverse, finish_inverse
+from ..solve.inverse_model import InverseModel, make_coefficient
+from ..solve.inverse_settings import InverseSettings
+from ..solve.inverse_setup import make_equations, space_of
+from ..solve.inverse_solution import InverseSolution, Truth, compare_inverse
+from ..solve.nodal import NodalCoefficient, NodalFunction
+from ..solve.observations import Observations, as_data
+from ..solve.reference import ERRORS
+from ..solve.run_folder import require_free
+from ..train import Adam, Stopping, train
+from .adjoint import Descent, Search
+from .pinn_inverse import InverseStrongLoss
+from .reduced import Reduced
+
+Infer = Callable[..., InverseSolution]
+
+_ADJOINT = {"iterations": 300}
+_PINN = {"optimiser": "adam", "equations": 1.0, "boundary_weight": 1.0}
+# What a method takes instead of the settings that a preset has for `infer`, by method and preset; "" for others.
+METHOD_SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
+    "infer": {"": {}},
+    "adjoint": {"": _ADJOINT, "paper": _ADJOINT},
+    "adjoint-tikhonov": {"": _ADJOINT, "paper": _ADJOINT},
+    "adjoint-tv": {"": _ADJOINT, "paper": _ADJOINT},
+    "pinn": {
+        "": _PINN | {"warmup": 0, "iterations": 10_000, "collocation": 2048},
+        "quick": _PINN | {"warmup": 0, "iterations": 3000, "collocation": 1024},
+        "paper": _PINN,
+    },
+}
+
+
+def settings_for(method: str, preset: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes to the settings of a preset when a method other than `infer` uses it: the method's, then the user's.
+
+    Raises:
+        PcpinnError: for an unknown method.
+    """
+    own = METHOD_SETTINGS[_known_method(method)]
+    return {**own.get(preset, own[""]), **changes}
+
+
+def infer_by(
+    method: str,
+    problem: Callable[..., Problem],
+    data: Observations | Sequence[Observations],
+    unknowns: Mapping[str, Unknown],
+    settings: InverseSettings | None = None,
+    **options: Any,
+) -> InverseSolution:
+    """`pcpinn.infer` by another method: infer, adjoint, adjoint-tikhonov, adjoint-tv or pinn; arguments as there.
+
+    Raises:
+        PcpinnError: for anything the user can put right; nothing has been written then.
+    """
+    return INVERSE_METHODS[_known_method(method)](problem, data, unknowns, settings, **options)
+
+
+def _known_method(method: str) -> str:
+    if method not in METHOD_SETTINGS:
+        raise PcpinnError(f"there is no method {method!r} for inverse problems", f"use {', '.join(METHOD_SETTINGS)}")
+    return method
+
+
+class _Run:
+    """What both baselines share: set-up, errors, record."""
+
+    def __init__(
+        self,
+        method: str,
+        problem: Callable[..., Problem],
+        data: Observations | Sequence[Observations],
+        unknowns: Mapping[str, Unknown],
+        settings: InverseSettings | None,
+        *,
+        out: str | Path | None = None,
+        truth: Truth | None = None,
+        progress: Progress | None = None,
+        record: Mapping[str, Any] | None = None,
+        resume: bool = False,
+        mesh: AnyMesh | None = None,
+        **changes: Any,
+    ) -> None:
+        self.started = time.perf_counter()
+        if settings is None:
+            settings = InverseSettings().updated(METHOD_SETTINGS[method][""])
+        self.method, self.settings = method, settings.updated(changes)
+        if resume:
+            raise PcpinnError(f"method {method} cannot be resumed", "run it anew in another folder")
+        self.out = None if out is None else Path(out)
+        if self.out is not None:
+            require_free(self.out)
+        self.family, self.data, self.truth = Family(problem, unknowns), as_data(data), truth
+        self.progress = progress or Progress()
+        base = self.family.base
+        self.facts = {"problem": base.name, "preset": None, **(record or {}), "method": method}
+        self.progress.stage("mesh")
+        self.mesh = mesh or make_mesh(base, self.settings)
+        for one in self.data:
+            one.check(base, self.mesh)
+        self.noise = [self._noise_of(d) for d in self.data]
+
+    def _noise_of(self, d: Observations) -> np.ndarray:
+        if isinstance(d.noise, np.ndarray):
+            return d.noise
+        if self.settings.noise is None and self.method.startswith("adjoint-"):
+            raise PcpinnError(
+                f"{d.name}: the noise is not known, by which {self.method} chooses the weight of its penalty",
+                "give its standard deviation: noise=, or a column of that name",
+            )
+        return np.full(len(d), self.settings.noise or 1.0)
+
+    def create(self) -> float:
+        """Make the folder; seconds of the set-up."""
+        if self.out is not None:
+            fields = [asdict(f) for f in self.family.base.unknowns]
+            create_inverse(
+                self.out, {**self.facts, "fields": fields, "settings": self.settings.to_dict()}, self.mesh, self.data
+            )
+        return time.perf_counter() - self.started
+
+    def conclude(self, solution: InverseSolution, setup_s: float, train_s: float, device: torch.device) -> None:
+        """Errors, times and the rest of the record."""
+        self.progress.stage("errors")
+        errors: dict[str, Any] = dict.fromkeys(ERRORS)
+        if self.truth is not None:
+            errors |= compare_inverse(solution, self.truth)
+        result = solution.result
+        result["errors"], result["certificate"] = errors, None
+        result["reference"] = None if self.truth is None else self.truth.describe()
+        total = time.perf_counter() - self.started
+        result["time"] = {"setup_s": round(setup_s, 3), "train_s": round(train_s, 3), "total_s": round(total, 3)}
+        result["memory"] = peak_memory(device)
+        result["environment"] = describe_environment(device)
+
+    def inverse_facts(self, misfits: list[float], solution: InverseSolution) -> dict[str, Any]:
+        """The part of the record that inverse problems have."""
+        return {
+            "data": sum(len(d) for d in self.data),
+            "misfit": misfits,
+            "noise": [float(np.median(n)) for n in self.noise],
+            "noise_estimated": False,
+            "unknowns": {n: "coefficient" for n in solution.coefficients},
+            "values": {n: np.asarray(v).tolist() for n, v in solution.parameters.items()},
+        }
+
+
+def infer_adjoint(penalty: str, method: str, *arguments: Any, **options: Any) -> InverseSolution:
+    """Nodal coefficients by PDE-constrained optimisation; `penalty` is none, tikhonov or tv (see `adjoint.py`)."""
+    run = _Run(method, *arguments, **options)
+    settings, family = run.settings, run.family
+    run.progress.stage("assembly")
+    equations = make_equations(family, run.mesh, settings)
+    reduced = Reduced(
+        equations, run.data, run.noise, "tv" if penalty == "tv" else "tikhonov", settings.loss == "huber"
+    )
+    reduced = reduced if penalty == "none" else reduced.with_penalty()
+    setup_s = run.create()
+    run.progress.stage(f"optimisation ({method})")
+    descent = Descent(reduced, settings.iterations, settings.time_limit, run.progress)
+    search = descent.without_penalty() if penalty == "none" else descent.by_discrepancy()
+    solution = _nodal_solution(run, equations, search, descent)
+    solution.result |= {
+        "dofs": equations.size,
+        "parameters": reduced.size,
+        "iterations": descent.done,
+        "evaluations": reduced.evaluations,
+        "stopped_by": search.chosen.message,
+        "loss": search.chosen.state.data + search.chosen.weight * search.chosen.state.roughness,
+        "optimiser": "l-bfgs-b",
+        "optimiser_reason": "the adjoint method has no other",
+        "discretisation": {
+            "name": equations.discretisation.name,
+            "degree": settings.degree,
+            "cells": run.mesh.cell_count,
+        },
+        "preconditioner": {"name": "none"},
+        "penalty": {"name": penalty, **search.describe()},
+    }
+    run.conclude(solution, setup_s, descent.seconds, torch.device("cpu"))
+    if run.out is not None:
+        _finish_nodal(run.out, solution, search)
+    return solution
+
+
+def _nodal_solution(run: _Run, equations: Any, search: Search, descent: Descent) -> InverseSolution:
+    state, form, space = search.chosen.state, equations.discretisation, space_of(equations)
+    u = NodalFunction(
+        state.u, lambda x: [probe(form, x, k) for k in range(form.components)], run.mesh.dimension
+    )
+    coefficients: dict[str, Any] = {}
+    parameters: dict[str, np.ndarray] = {}
+    for name, unknown in run.family.unknowns.items():
+        columns = list(run.family.columns(name))
+        if isinstance(unknown, Coefficient):
+            values = state.c[:, columns[0]]
+            coefficients[name] = NodalCoefficient(values, lambda x: [space.interpolation(x)], space.mesh.dimension)
+        else:
+            parameters[name] = state.c[0, columns]
+    result: dict[str, Any] = {**run.facts, "seed": run.settings.seed, "device": "cpu"}
+    solution = InverseSolution(
+        u,  # type: ignore[arg-type]
+        run.family.base.unknowns,
+        run.mesh,
+        result,
+        descent.history,
+        run.settings.to_dict(),
+        None,
+        coefficients,
+        parameters,
+        None,
+        run.data,
+    )
+    residual = (descent.reduced.observe(state.u) - descent.reduced.values) / descent.reduced.noise
+    cuts = np.cumsum([len(d) for d in run.data])[:-1]
+    misfits = [float(np.sqrt((r**2).mean())) for r in np.split(residual, cuts)]
+    result["inverse"] = run.inverse_facts(misfits, solution)
+    return solution
+
+
+def _finish_nodal(folder: Path, solution: InverseSolution, search: Search) -> None:
+    """Nodal values instead of networks; result.json last."""
+    state = search.chosen.state
+    write_tensors(folder / "nodal.safetensors", {"u": state.u, "c": state.c}, {"unknowns": list(solution.coefficients)})
+    write_atomically(folder / "history.csv", solution.history.to_csv())
+    write_json(folder / "result.json", solution.result)
+
+
+def infer_pinn(*arguments: Any, **options: Any) -> InverseSolution:
+    """The ordinary PINN with the networks of `pcpinn.infer` (see `pinn_inverse.py`), trained by Adam on everything at once."""
+    run = _Run("pinn", *arguments, **options)
+    settings, family = run.settings, run.family
+    if settings.optimiser not in ("auto", "adam"):
+        raise PcpinnError("the ordinary PINN of an inverse problem is trained by Adam", "use optimiser=adam")
+    device = make_device(settings.device)
+    nodes = run.mesh.simplices.nodes
+    coefficients = {}
+    for k, (name, unknown) in enumerate(family.unknowns.items()):
+        if isinstance(unknown, Coefficient):
+            d = nodes.shape[1] - (run.mesh.has_time and not unknown.over_time)
+            lower, upper = nodes.min(axis=0)[:d], nodes.max(axis=0)[:d]
+            coefficients[name] = make_coefficient(unknown, lower, upper, settings.seed + 1000 + k, device)
+    model = InverseModel(family, make_network(family.base, run.mesh, settings).double(), coefficients)
+    loss = InverseStrongLoss(model, run.data, run.noise, run.mesh.simplices, settings)
+    setup_s = run.create()
+    optimiser = Adam(settings.learning_rate, settings.beta1, settings.beta2)
+    stopping = Stopping(settings.warmup + settings.iterations, 0.0, settings.time_limit, settings.patience or 0)
+    training = train(loss, optimiser, stopping, None, run.progress)
+    result: dict[str, Any] = {
+        **run.facts,
+        "seed": settings.seed,
+        "device": device.type,
+        "dofs": len(loss.points),
+        "parameters": len(model.theta),
+        "iterations": training.iterations,
+        "stopped_by": training.reason,
+        "loss": training.loss if math.isfinite(training.loss) else None,
+        "optimiser": optimiser.name,
+        "optimiser_reason": "the ordinary PINN is trained as usual",
+        "discretisation": {"name": "none", "degree": None, "cells": None},
+        "preconditioner": loss.describe(),
+    }
+    parameters = {name: model.parameter(name).detach().cpu().numpy() for name in model.parameter_names}
+    solution = InverseSolution(
+        model.network,
+        family.base.unknowns,
+        run.mesh,
+        result,
+        training.history,
+        settings.to_dict(),
+        None,
+        model.coefficients,
+        parameters,
+        None,
+        run.data,
+    )
+    misfits = []
+    for i, d in enumerate(run.data):
+        r = (loss.predictions(i).detach().cpu().numpy() - d.values) / run.noise[i]
+        misfits.append(float(np.sqrt((r**2).mean())))
+    result["inverse"] = run.inverse_facts(misfits, solution)
+    run.conclude(solution, setup_s, training.seconds, device)
+    if run.out is not None:
+        finish_inverse(run.out, solution)
+    return solution
+
+
+def _adjoint(penalty: str, method: str) -> Infer:
+    return lambda *arguments, **options: infer_adjoint(penalty, method, *arguments, **options)
+
+
+INVERSE_METHODS: dict[str, Infer] = {
+    "infer": infer,
+    "adjoint": _adjoint("none", "adjoint"),
+    "adjoint-tikhonov": _adjoint("tikhonov", "adjoint-tikhonov"),
+    "adjoint-tv": _adjoint("tv", "adjoint-tv"),
+    "pinn": infer_pinn,
+}
