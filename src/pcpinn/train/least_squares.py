@@ -60,9 +60,17 @@ class LeastSquares:
         system: where the unknowns sit and which output of the network they are.
         operator: u -> W P^-1 (A u - b).
         rescale: give the network's outputs the unit of the solution; not where it has values already that are to stay.
+        encoded: what the network's first layer sees at the points, if it is known.
     """
 
-    def __init__(self, network: MLP, system: Nodes, operator: Operator, rescale: bool = True) -> None:
+    def __init__(
+        self,
+        network: MLP,
+        system: Nodes,
+        operator: Operator,
+        rescale: bool = True,
+        encoded: Tensor | None = None,
+    ) -> None:
         if getattr(network, "ansatz", None) is not None:
             raise PcpinnError("a network with hard conditions cannot be trained on nodal values", "use the method pinn")
         self.network, self.operator = network, operator
@@ -72,7 +80,7 @@ class LeastSquares:
         self._known: tuple[Tensor, Tensor] | None = None
         device, dtype = operator.device, operator.dtype
         self.points = torch.as_tensor(system.points, dtype=dtype, device=device)
-        self._encoded = network.encode(self.points).detach()  # the points stay where they are
+        self._encoded = network.encode_once(self.points) if encoded is None else encoded
         self.point_of = torch.as_tensor(system.point_of, device=device)
         self.component_of = torch.as_tensor(system.component_of, device=device)
         self.scale = 1.0 / (operator.target_norm or 1.0)
