@@ -251,11 +251,15 @@ class WindowSolver:
             operator = self._causal(operator, U)
         loss = LeastSquares(self.network, self.nodes, operator, rescale=False, encoded=self._encoded)
         wanted = max(0.3 * own.tolerance, min(0.1, correction) * correction)
-        residual = float(loss.known_residual().norm())
+        untouched, start = self.network.theta.detach().clone(), float(loss.known_residual().norm())
+        residual = start
         for k in range(own.head_steps):
             before, residual = residual, self.heads.step(loss, afresh=k == 0)
             if residual <= wanted or (k and residual > 0.7 * before):
                 break
+        if residual > start:  # P is too far from A for the step in one go
+            self._set(untouched)
+            residual = start
         if residual > wanted and own.iterations:
             stopping = Stopping(own.iterations, wanted, math.inf, own.patience)
             state = self.optimiser.start(loss, self.seed)
