@@ -1,0 +1,264 @@
+"""Networks of a sweep trained together: their weights are stacked, and vmap runs all of them, each on its own problem.
+
+The networks share nothing but the points; each takes the very steps it would take alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.func import vmap
+
+from ..network.initialisation import initialise_layer
+from ..progress import Progress
+from .family import Family, Located, compose
+
+_CHANNELS = 5  # value, two slopes, two second derivatives
+_KEPT = 3  # numbers that training keeps per channel, unit and point, roughly
+
+
+@dataclass(frozen=True)
+class Training:
+    """How all networks of a sweep are trained; the defaults are the paper's (its appendix on global settings).
+
+    Attributes:
+        width, depth: hidden layers, tanh, Glorot normal.
+        points: collocation points, a scrambled Sobol sequence drawn once.
+        iterations, learning_rate, beta1, beta2: of Adam.
+        records: how often, at least, loss and error are noted.
+        test: points per axis of the grid on which errors are measured.
+        dtype: of the networks.
+    """
+
+    width: int = 100
+    depth: int = 5
+    points: int = 8192
+    iterations: int = 20_000
+    learning_rate: float = 1e-3
+    beta1: float = 0.99
+    beta2: float = 0.99
+    records: int = 100
+    test: int = 101
+    dtype: torch.dtype = torch.float32
+
+
+@dataclass
+class Histories:
+    """Of k networks: iterations (r,), losses (r, k) and relative errors (r, k); the last row is that of the result."""
+
+    parameters: list[float]
+    seeds: list[int]
+    iterations: list[int] = field(default_factory=list)
+    losses: list[np.ndarray] = field(default_factory=list)
+    errors: list[np.ndarray] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def final_errors(self) -> np.ndarray:
+        """(k,) L2RE of the trained networks."""
+        return self.errors[-1]
+
+
+def train_sweep(
+    family: Family,
+    parameters: Sequence[float],
+    seeds: Sequence[int],
+    training: Training,
+    device: torch.device | str = "cpu",
+    progress: Progress | None = None,
+    seed: int = 0,
+) -> Histories:
+    """Train one network per parameter and seed, in as few batches as memory allows.
+
+    Args:
+        family: the problems.
+        parameters, seeds: every combination is a network.
+        training: the same for all.
+        device: where.
+        progress: told of the iterations.
+        seed: of the points.
+    """
+    cases = [(p, s) for p in parameters for s in seeds]
+    size = max(1, min(len(cases), _at_once(training, torch.device(device))))
+    groups = [cases[i : i + size] for i in range(0, len(cases), size)]
+    progress = progress or Progress()
+    total = training.iterations * len(groups)
+    progress.stage(f"{len(cases)} networks" + (f" in {len(groups)} batches" if len(groups) > 1 else ""), total)
+    parts = []
+    for number, group in enumerate(groups):
+        done = number * training.iterations
+        batch = Batch(family, [p for p, _ in group], [s for _, s in group], training, device, seed)
+        parts.append(batch.train(lambda i, loss, done=done: progress.update(done + i, loss)))  # type: ignore[misc]
+    return _joined(parts)
+
+
+class Batch:
+    """k networks, trained together."""
+
+    def __init__(
+        self,
+        family: Family,
+        parameters: Sequence[float],
+        seeds: Sequence[int],
+        training: Training,
+        device: torch.device | str = "cpu",
+        seed: int = 0,
+    ) -> None:
+        self.family, self.training = family, training
+        self.parameters, self.seeds = list(parameters), list(seeds)
+        like = torch.empty(0, dtype=training.dtype, device=device)
+        self.shapes = _shapes(training)
+        self.theta = torch.stack([_initial(self.shapes, s) for s in seeds]).to(like).requires_grad_(True)
+        lower, upper = (torch.tensor(c, dtype=torch.float64) for c in (family.lower, family.upper))
+        sobol = torch.quasirandom.SobolEngine(2, scramble=True, seed=seed)
+        inside = lower + (upper - lower) * sobol.draw(training.points, dtype=torch.float64)
+        axes = [torch.linspace(float(a), float(b), training.test, dtype=torch.float64) for a, b in zip(lower, upper)]
+        grid = torch.cartesian_prod(*axes)
+        numbers = torch.tensor(self.parameters, dtype=torch.float64)
+        self.inside = _cast(family.place(inside, numbers), like)
+        self.grid = _cast(family.place(grid, numbers), like)
+        self.exact = family.values(grid, self.parameters).to(like)
+
+    def losses(self) -> Tensor:
+        """Mean squared residuals (k,), differentiable in the weights."""
+        at = self.inside
+
+        def of_one(theta: Tensor, p: Tensor, lift: Tensor, distance: Tensor) -> Tensor:
+            u = compose(lift, distance, network_jets(self._layers(theta), at.points))
+            return self.family.residual(at.points, p, u[0], u[1:3].T, u[3:5].T).square().mean()
+
+        result: Tensor = vmap(of_one)(self.theta, at.parameters, at.lift, at.distance)
+        return result
+
+    @torch.no_grad()
+    def errors(self) -> Tensor:
+        """L2RE (k,) on the grid."""
+        at = self.grid
+
+        def of_one(theta: Tensor, lift: Tensor, distance: Tensor, exact: Tensor) -> Tensor:
+            u = lift[0] + distance[0] * network_values(self._layers(theta), at.points)
+            return (u - exact).norm() / exact.norm()
+
+        result: Tensor = vmap(of_one, chunk_size=16)(self.theta, at.lift, at.distance, self.exact)
+        return result
+
+    def train(self, told: Callable[[int, float], None]) -> Histories:
+        """All iterations; `told` hears of the median loss now and then."""
+        t = self.training
+        adam = torch.optim.Adam([self.theta], t.learning_rate, (t.beta1, t.beta2))
+        history = Histories(self.parameters, self.seeds)
+        every = max(1, t.iterations // t.records)
+        started = time.perf_counter()
+        for i in range(t.iterations + 1):
+            losses = self.losses()
+            if i % every == 0 or i == t.iterations:
+                history.iterations.append(i)
+                history.losses.append(losses.detach().cpu().double().numpy())
+                history.errors.append(self.errors().cpu().double().numpy())
+                told(i, float(np.median(history.losses[-1])) / 2)
+            if i < t.iterations:
+                (self.theta.grad,) = torch.autograd.grad(losses.sum(), self.theta)
+                adam.step()
+        history.seconds = time.perf_counter() - started
+        return history
+
+    def _layers(self, theta: Tensor) -> list[tuple[Tensor, Tensor]]:
+        layers, at = [], 0
+        for out, inputs in self.shapes:
+            weight = theta[at : at + out * inputs].view(out, inputs)
+            at += out * inputs
+            layers.append((weight, theta[at : at + out]))
+            at += out
+        return layers
+
+
+def network_values(layers: Sequence[tuple[Tensor, Tensor]], x: Tensor) -> Tensor:
+    """A network of tanh at points (n, 2): (n,)."""
+    a = x
+    for weight, bias in layers[:-1]:
+        a = torch.tanh(a @ weight.T + bias)
+    weight, bias = layers[-1]
+    return (a @ weight.T + bias)[:, 0]
+
+
+def network_jets(layers: Sequence[tuple[Tensor, Tensor]], x: Tensor) -> Tensor:
+    """Value, slopes and second derivatives along the axes at points (n, 2): (5, n), carried forward through the layers."""
+    weight, bias = layers[0]
+    z = x @ weight.T + bias
+    slopes = weight.T[:, None, :].expand(2, *z.shape)
+    second = torch.zeros_like(slopes)
+    for weight, bias in layers[1:]:
+        y, slopes, second = TanhJets.apply(z, slopes, second)
+        z = y @ weight.T + bias
+        slopes, second = slopes @ weight.T, second @ weight.T
+    return torch.cat([z[None], slopes, second])[..., 0]
+
+
+class TanhJets(torch.autograd.Function):
+    """tanh of a value with its slopes and second derivatives; its own outputs are all that its derivative needs."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(z: Tensor, slopes: Tensor, second: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # noqa: D102
+        y = torch.tanh(z)
+        first = 1 - y * y
+        return y, first * slopes, first * (second - 2 * y * slopes * slopes)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:  # noqa: D102
+        ctx.save_for_backward(*output)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # noqa: D102
+        (y, S, Q), (gy, gS, gQ) = ctx.saved_tensors, gradients
+        first, SgQ = 1 - y * y, S * gQ
+        inner = y * (S * gS + Q * gQ).sum(0) + (S * SgQ).sum(0)
+        return first * gy - 2 * inner, first * gS - 4 * y * SgQ, first * gQ
+
+
+def _shapes(training: Training) -> list[tuple[int, int]]:
+    sizes = [2] + [training.width] * training.depth + [1]
+    return list(zip(sizes[1:], sizes[:-1], strict=True))
+
+
+def _initial(shapes: Sequence[tuple[int, int]], seed: int) -> Tensor:
+    """Weights of one network, the same whichever others it is trained with."""
+    generator = torch.Generator().manual_seed(seed)
+    parts = []
+    for out, inputs in shapes:
+        weight, bias = torch.empty(out, inputs, dtype=torch.float64), torch.empty(out, dtype=torch.float64)
+        initialise_layer(weight, bias, "glorot-normal", generator)
+        parts += [weight.reshape(-1), bias]
+    return torch.cat(parts)
+
+
+def _cast(at: Located, like: Tensor) -> Located:
+    return Located(at.points.to(like), at.parameters.to(like), at.lift.to(like), at.distance.to(like))
+
+
+def _at_once(training: Training, device: torch.device) -> int:
+    """How many networks fit into the memory of the device, or into 1.5 GiB of the host's."""
+    size = torch.finfo(training.dtype).bits // 8
+    each = _KEPT * _CHANNELS * training.points * training.width * training.depth * size
+    free = 0.6 * torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else 1.5 * 2**30
+    return int(free // each)
+
+
+def _joined(parts: Sequence[Histories]) -> Histories:
+    first = parts[0]
+    rows = range(len(first.iterations))
+    return Histories(
+        [p for part in parts for p in part.parameters],
+        [s for part in parts for s in part.seeds],
+        first.iterations,
+        [np.concatenate([part.losses[i] for part in parts]) for i in rows],
+        [np.concatenate([part.errors[i] for part in parts]) for i in rows],
+        sum(part.seconds for part in parts),
+    )
