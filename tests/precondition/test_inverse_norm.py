@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from pcpinn.bench.preconditioned import explicit, measures
+from pcpinn.precondition.inverse_norm import explicit, measures
 from pcpinn.precondition import AMG, ILU, LU, Identity, Jacobi, RowBalancing
 
 
