@@ -27,6 +27,7 @@ from .bench import bench, report
 from .display import published_table, result_table, standard_output_kept_clean, working_progress
 from .options import AsJson, Changes, movie_path, pairs
 from .reference import reference_app
+from .study import study
 from .tables import read_points, write_values
 
 app = typer.Typer(
@@ -211,6 +212,7 @@ def evaluate(
 
 app.command()(bench)
 app.command()(report)
+app.command()(study)
 
 
 def main(arguments: list[str] | None = None) -> None:

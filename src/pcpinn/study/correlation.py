@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..catalog import find_entry
-from ..condition import condition_number
+from ..condition.number import condition_number
 from .families import FAMILIES, paper_values
 from .fit import linear_fit, min_max
 from .study import Context, Data, Study
@@ -30,7 +30,7 @@ def _grid(name: str, value: float, cells: int) -> dict[str, Any]:
         return {"method": "fem", "degree": 2, "cells": (cells,), "time_cells": int(math.ceil(4 * cells * max(value, 1)))}
     if name == "helmholtz":
         return {"method": "fdm", "cells": (cells, cells)}
-    return {"method": "fem", "degree": 2, "cells": (4 * cells,), "time_cells": cells}
+    return {"method": "fem", "degree": 4, "cells": (2 * cells,), "time_cells": cells, "time_scheme": "radau"}
 
 
 def _values(name: str, count: int) -> list[float]:
