@@ -72,9 +72,7 @@ def discrete_condition(
     )
 
 
-def _solved(
-    discretisation: Discretisation, linear: bool, settings: Settings
-) -> tuple[LinearSystem, np.ndarray | None]:
+def _solved(discretisation: Discretisation, linear: bool, settings: Settings) -> tuple[LinearSystem, np.ndarray | None]:
     """The system, of a nonlinear problem the one linearised at its solution, and that solution if it is known already."""
     if linear:
         return linear_part(discretisation), None

@@ -84,7 +84,9 @@ def _scalar_load(space: Space, scalar: ScalarSpace, patches: np.ndarray | None) 
     patch_of = np.arange(cells) if patches is None else patches
     count = int(patch_of.max()) + 1
     dx = np.broadcast_to(rule.dx, rule.x.shape[:2])
-    centre = np.stack([np.bincount(patch_of, rule.x[:, :, j].mean(1)) for j in range(d)], 1) / np.bincount(patch_of)[:, None]
+    centre = (
+        np.stack([np.bincount(patch_of, rule.x[:, :, j].mean(1)) for j in range(d)], 1) / np.bincount(patch_of)[:, None]
+    )
     local_x = rule.x - centre[patch_of][:, None]
     width = np.full(count, 0.0)
     np.maximum.at(width, patch_of, np.abs(local_x).max(axis=(1, 2)))
