@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from pcpinn.precondition.inverse_norm import explicit, measures
-from pcpinn.precondition import AMG, ILU, LU, Identity, Jacobi, RowBalancing
+from pcpinn.errors import PcpinnError
+from pcpinn.precondition import AMG, ILU, LU, Identity, Jacobi, Refined, RowBalancing
+from pcpinn.precondition.inverse_norm import explicit, factorised_inverse, largest_singular, measures
 
 
 def matrix(n=60, seed=0):
@@ -40,11 +41,58 @@ def test_explicit_is_the_inverse_of_apply(preconditioner):
     np.testing.assert_allclose(P.rmatvec(preconditioner.apply_transpose(state, b)), b, rtol=1e-10, atol=1e-12)
 
 
-def test_what_has_no_matrix_has_no_condition_number():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_has_no_matrix_is_inverted_by_iteration(weighted):
     n = 40
-    A = sp.diags([-np.ones(n - 1), 2.1 * np.ones(n), -np.ones(n - 1)], [-1, 0, 1]).tocsr()
-    preconditioner = AMG()
-    found = measures(A, np.ones(n), preconditioner, preconditioner.build(A))
+    A = sp.diags([-np.ones(n - 1), 2.0001 * np.ones(n), -np.ones(n - 1)], [-1, 0, 1]).tocsr()
+    preconditioner = AMG(cycles=1, smoother_steps=1)
+    state = preconditioner.build(A)
+    weights = np.linspace(1, 5, n) if weighted else None
+    root = np.sqrt(weights) if weighted else np.ones(n)
+    B = np.column_stack([preconditioner.apply(state, column) for column in A.toarray().T]) * root[:, None] / root
+    found = measures(A, np.ones(n), preconditioner, state, weights)
+    assert found["inverse_norm"] == pytest.approx(np.linalg.norm(np.linalg.inv(B), 2), rel=1e-3)
+    assert found["condition"] == pytest.approx(found["inverse_norm"] * found["ratio"])
+
+
+def test_a_bad_preconditioner_without_matrix_has_no_condition_number():
+    A = sp.diags(np.geomspace(1, 1e12, 200)).tocsr()
+    hidden = Refined(Identity(), 1)
+    found = measures(A, np.ones(200), hidden, hidden.build(A))
     assert found["condition"] is None
-    assert found["applied_error"] < 1
-    assert "amg" in found["note"]
+    assert "too far from the identity" in found["note"]
+
+
+class TestLargestSingular:
+    """Against dense decompositions."""
+
+    @pytest.mark.parametrize("shape", [(1, 1), (5, 5), (30, 70), (70, 30), (200, 200)])
+    def test_random(self, shape):
+        S = np.random.default_rng(3).normal(size=shape)
+        value, v = largest_singular(lambda x: S @ x, lambda y: S.T @ y, shape[1])
+        assert value == pytest.approx(np.linalg.norm(S, 2), rel=1e-6)
+        assert np.linalg.norm(v) == pytest.approx(1)
+        assert np.linalg.norm(S @ v) == pytest.approx(value, rel=1e-6)
+
+    def test_inner_product(self):
+        generator = np.random.default_rng(4)
+        S, G = generator.normal(size=(40, 40)), np.diag(generator.uniform(1, 9, 40))
+        adjoint = np.linalg.solve(G, S.T)
+        value, v = largest_singular(lambda x: S @ x, lambda y: adjoint @ y, 40, lambda x: G @ x)
+        assert value == pytest.approx(np.linalg.norm(S / np.sqrt(np.diag(G)), 2), rel=1e-6)
+        assert v @ G @ v == pytest.approx(1)
+
+    def test_restarts(self):
+        """Two values close together, more steps than a basis holds."""
+        values = np.concatenate([np.linspace(0, 1, 3000), [1.004, 1.005]])
+        value, v = largest_singular(lambda x: values * x, lambda y: values * y, len(values), tolerance=1e-7)
+        assert value == pytest.approx(1.005, rel=1e-9)
+        assert abs(v[-1]) == pytest.approx(1, abs=1e-4)
+
+    def test_the_identity_and_zero(self):
+        assert largest_singular(lambda x: x, lambda x: x, 50)[0] == pytest.approx(1)
+        assert largest_singular(lambda x: 0 * x, lambda x: 0 * x, 50)[0] == 0
+
+    def test_a_singular_matrix(self):
+        with pytest.raises(PcpinnError, match="singular"):
+            factorised_inverse(sp.csr_matrix(np.ones((3, 3))))

@@ -72,9 +72,7 @@ def discrete_condition(
     )
 
 
-def _solved(
-    discretisation: Discretisation, linear: bool, settings: Settings
-) -> tuple[LinearSystem, np.ndarray | None]:
+def _solved(discretisation: Discretisation, linear: bool, settings: Settings) -> tuple[LinearSystem, np.ndarray | None]:
     """The system, of a nonlinear problem the one linearised at its solution, and that solution if it is known already."""
     if linear:
         return linear_part(discretisation), None
@@ -126,7 +124,8 @@ class _UnpinnedInverse:
         """For a system whose matrix holds the pins."""
         discretisation = system.discretisation
         pinned = discretisation.constraints
-        whole = gauge(discretisation, pinned)
+        odd = not _symmetric(system.A)
+        whole = gauge(discretisation, pinned, odd)
         none = np.empty((len(whole.free), 0)), np.empty((whole.B.shape[1], 0))
         as_is = cls(system, inverse, whole, *none)
         if not discretisation.problem.pins:
@@ -142,7 +141,7 @@ class _UnpinnedInverse:
         left, left_left = _null_vectors(A.T.tocsr(), extra, inverse.solve_transposed, pinned.free)
         if max(right_left, left_left) > _KERNEL:
             return as_is
-        g = gauge(discretisation, loose)
+        g = gauge(discretisation, loose, odd)
         misses = g.B.T @ left[g.free]
         return cls(system, inverse, g, _orthonormal(right[g.free], g.M), _orthonormal(misses, None))
 
@@ -168,6 +167,10 @@ class _UnpinnedInverse:
     def attainable(self, c: np.ndarray) -> np.ndarray:
         """The part of a right-hand side that has a solution."""
         return c - self.misses @ (self.misses.T @ c)
+
+
+def _symmetric(A: sp.csr_matrix) -> bool:
+    return abs(A - A.T).max() <= 1e-10 * abs(A).max()
 
 
 def _without_pins(discretisation: Discretisation) -> Constraints:

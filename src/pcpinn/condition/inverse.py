@@ -88,5 +88,3 @@ def _by_multigrid(A: sp.csr_matrix) -> Inverse:
         return x
 
     return Inverse(solve, solve, "multigrid")
-
-

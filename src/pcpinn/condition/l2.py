@@ -19,10 +19,12 @@ from itertools import product
 import numpy as np
 import scipy.sparse as sp
 import torch
+from scipy.spatial import cKDTree
 
 from ..discretize.constraints import Constraints
 from ..discretize.finite_differences import FiniteDifferences
 from ..discretize.finite_elements import FiniteElements
+from ..discretize.mesh import Mesh
 from ..discretize.pointwise import Pointwise
 from ..discretize.slabs import TimeSlabs
 from ..discretize.space import ScalarSpace, Space
@@ -49,45 +51,79 @@ class Gauge:
     B: sp.csr_matrix
 
 
-def gauge(discretisation: Discretisation, constraints: Constraints) -> Gauge:
+def gauge(discretisation: Discretisation, constraints: Constraints, first_order: bool = False) -> Gauge:
     """L2 on both sides of a discretisation."""
     free = constraints.free
     T, _ = constraints.expansion()
     V = sp.csr_matrix(T[:, free])
     M = sp.csr_matrix(V.T @ mass_matrix(discretisation) @ V)
-    return Gauge(free, V, M, sp.csr_matrix(V.T @ load_matrix(discretisation)[constraints.tested_at]))
+    return Gauge(free, V, M, sp.csr_matrix(V.T @ load_matrix(discretisation, first_order)[constraints.tested_at]))
 
 
-def load_matrix(discretisation: Discretisation) -> sp.csr_matrix:
+def load_matrix(discretisation: Discretisation, patches: bool = False) -> sp.csr_matrix:
     """(N, k): loads of right-hand sides, constraints not applied."""
     if isinstance(discretisation, TimeSlabs):
         return sp.kron(_time_load(discretisation.scheme), _space_load(discretisation.space), format="csr")
     if isinstance(discretisation, FiniteElements):
-        return _space_load(discretisation.space)
+        wide = patches and discretisation.mesh.dimension > 1
+        return _space_load(discretisation.space, patches_of(discretisation.mesh) if wide else None)
     assert isinstance(discretisation, FiniteDifferences)
     means = reduce(lambda a, b: sp.kron(a, b, format="csr"), [_node_means(axis) for axis in discretisation.axes])
     return sp.block_diag([means] * discretisation.components, format="csr")
 
 
-def _space_load(space: Space) -> sp.csr_matrix:
-    found = {id(scalar): _scalar_load(space, scalar) for scalar in space.scalar}
+def _space_load(space: Space, patches: np.ndarray | None = None) -> sp.csr_matrix:
+    found = {id(scalar): _scalar_load(space, scalar, patches) for scalar in space.scalar}
     return sp.block_diag([found[id(scalar)] for scalar in space.scalar], format="csr")
 
 
-def _scalar_load(space: Space, scalar: ScalarSpace) -> sp.csr_matrix:
-    """(n, cells * k): integrals of shape functions times orthonormal polynomials on the cells."""
+def _scalar_load(space: Space, scalar: ScalarSpace, patches: np.ndarray | None) -> sp.csr_matrix:
+    """(n, patches * k): integrals of shape functions times orthonormal polynomials on patches of cells, or on cells."""
     rule, d = space.quadrature, space.mesh.dimension
+    cells = len(rule.x)
+    patch_of = np.arange(cells) if patches is None else patches
+    count = int(patch_of.max()) + 1
     dx = np.broadcast_to(rule.dx, rule.x.shape[:2])
+    centre = (
+        np.stack([np.bincount(patch_of, rule.x[:, :, j].mean(1)) for j in range(d)], 1) / np.bincount(patch_of)[:, None]
+    )
+    local_x = rule.x - centre[patch_of][:, None]
+    width = np.full(count, 0.0)
+    np.maximum.at(width, patch_of, np.abs(local_x).max(axis=(1, 2)))
+    local_x = local_x / width[patch_of][:, None, None]
     powers = [p for p in product(range(scalar.degree), repeat=d) if sum(p) < scalar.degree]
-    monomials = np.stack([np.prod([rule.X[j] ** p[j] for j in range(d)], axis=0) for p in powers], axis=1)  # (q, k)
+    monomials = np.stack([np.prod(local_x ** np.array(p), axis=-1) for p in powers], axis=-1)  # (c, q, k)
+    grams = np.zeros((count, len(powers), len(powers)))
+    np.add.at(grams, patch_of, np.einsum("cq,cqk,cql->ckl", dx, monomials, monomials))
+    factors = np.linalg.cholesky(grams)  # weights of the rule may be negative, these are not
     phi, _ = scalar.tabulate(rule.X)
-    factors = np.linalg.cholesky(np.einsum("cq,qk,ql->ckl", dx, monomials, monomials))  # weights may be negative
-    against = np.einsum("cq,qk,qi->cki", dx, monomials, phi)
-    local = np.swapaxes(np.linalg.solve(factors, against), 1, 2)  # (c, i, k)
-    rows = np.broadcast_to(scalar.cell_nodes[:, :, None], local.shape)
-    columns = np.arange(local.shape[0] * local.shape[2]).reshape(local.shape[0], 1, -1)
+    against = np.einsum("cq,cqk,qi->cki", dx, monomials, phi)
+    local = np.linalg.solve(factors[patch_of], against)  # (c, k, i)
+    rows = np.broadcast_to(scalar.cell_nodes[:, None, :], local.shape)
+    columns = patch_of[:, None, None] * len(powers) + np.arange(len(powers))[:, None]
     columns = np.broadcast_to(columns, local.shape)
-    return sp.csr_matrix((local.ravel(), (rows.ravel(), columns.ravel())), shape=(scalar.size, columns[-1, -1, -1] + 1))
+    return sp.csr_matrix((local.ravel(), (rows.ravel(), columns.ravel())), shape=(scalar.size, count * len(powers)))
+
+
+def patches_of(mesh: Mesh) -> np.ndarray:
+    """(c,) which patch a cell belongs to: all cells around a node, for as many nodes as have room; the rest joins a neighbour."""
+    vertices = mesh.vertices
+    cells, corners = vertices.shape
+    around = sp.csr_matrix((np.ones(vertices.size), (vertices.ravel(), np.repeat(np.arange(cells), corners))))
+    patch = np.full(cells, -1)
+    inner = np.setdiff1d(np.arange(around.shape[0]), np.concatenate([f.ravel() for f in mesh.boundaries.values()]))
+    count = 0
+    for node in inner:
+        star = around.indices[around.indptr[node] : around.indptr[node + 1]]
+        if len(star) and (patch[star] < 0).all():
+            patch[star] = count
+            count += 1
+    if not count:
+        return np.arange(cells)
+    centres = mesh.nodes[vertices].mean(axis=1)
+    taken, left = np.flatnonzero(patch >= 0), np.flatnonzero(patch < 0)
+    patch[left] = patch[taken[cKDTree(centres[taken]).query(centres[left])[1]]]
+    return patch
 
 
 def _time_load(scheme: TimeScheme) -> sp.csr_matrix:

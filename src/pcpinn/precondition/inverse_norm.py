@@ -135,7 +135,9 @@ def preconditioned_inverse_norm(
             return P.rmatvec(solve_transposed(root * v)) / root
     else:  # (P^-1 A)^-1, near the identity, by Krylov's method
         transposed = A.T.tocsr()
-        forward = _iterated(lambda v: root * preconditioner.apply(state, A @ (v / root)), A.shape[0], preconditioner.name)
+        forward = _iterated(
+            lambda v: root * preconditioner.apply(state, A @ (v / root)), A.shape[0], preconditioner.name
+        )
         adjoint = _iterated(
             lambda v: (transposed @ preconditioner.apply_transpose(state, root * v)) / root,
             A.shape[0],
