@@ -38,8 +38,7 @@ def study(
     chosen = find_study(name)
     folder = out or Path("studies") / name
     if redraw:
-        data = read_study(folder)
-        chosen = find_study(str(data["study"]))
+        data = read_study(chosen, folder)
     else:
         require_free(folder)
         chosen.sizes(full, pairs(changes))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +56,18 @@ def conjugate_gradients(
     raise PcpinnError(f"conjugate gradients did not converge in {most} iterations", "lower drop_tolerance")
 
 
+def quickest(call: Callable[[], Any], budget: float = 3.0, most: int = 5) -> tuple[float, Any]:
+    """Seconds of the quickest of a few calls, as many as fit into the budget, and what it returned."""
+    best, result, began = float("inf"), None, time.perf_counter()
+    for _ in range(most):
+        started = time.perf_counter()
+        result = call()
+        best = min(best, time.perf_counter() - started)
+        if time.perf_counter() - began > budget:
+            break
+    return best, result
+
+
 def compute(context: Context) -> Data:
     """Mesh by mesh: factorise, iterate, train."""
     sizes, entry = context.sizes, find_entry("poisson3d-cg")
@@ -72,10 +86,8 @@ def compute(context: Context) -> Data:
         system = linear_system(make_discretisation(problem, mesh, chosen))
         assembled = time.perf_counter()
         recipe = ILU(sizes["drop_tolerance"], 30.0, ordering="MMD_AT_PLUS_A")
-        state = recipe.build(system.A)
-        factorised = time.perf_counter()
-        u, iterations = conjugate_gradients(system.A, system.b, lambda r: recipe.apply(state, r))  # noqa: B023
-        solved = time.perf_counter()
+        ilu_s, state = quickest(partial(recipe.build, system.A))
+        pcg_s, (_, iterations) = quickest(partial(conjugate_gradients, system.A, system.b, partial(recipe.apply, state)))
         network = make_network(problem, mesh, chosen)
         loss = preconditioned_loss(system, network, chosen, kept=Kept(recipe, state, None))
         adam = Adam(chosen.learning_rate, chosen.beta1, chosen.beta2)
@@ -94,8 +106,8 @@ def compute(context: Context) -> Data:
                 "unknowns": system.size,
                 "mesh_s": meshed - started,
                 "assembly_s": assembled - meshed,
-                "ilu_s": factorised - assembled,
-                "pcg_s": solved - factorised,
+                "ilu_s": ilu_s,
+                "pcg_s": pcg_s,
                 "pcg_iterations": iterations,
                 "pcpinn_s": seconds[1] - seconds[0],
                 "step_ms": 1e3 * (seconds[1] - seconds[0]) / sizes["iterations"],
@@ -148,8 +160,8 @@ STUDY = Study(
     "Time against mesh size on poisson3d-cg",
     "relative to a mesh of 8 000 unknowns the time of PCPINN grows far more slowly than those of ILU and of preconditioned "
     "conjugate gradients, by nearly two orders of magnitude on large meshes, though it is the slowest in absolute terms.",
-    {"mesh_sizes": (0.05, 0.04, 0.03), "iterations": 30, "width": 64, "drop_tolerance": 1e-3},
-    {"mesh_sizes": (0.05, 0.035, 0.025, 0.018, 0.0125), "iterations": 500, "width": 64, "drop_tolerance": 1e-3},
+    {"mesh_sizes": (0.0465, 0.04, 0.03), "iterations": 30, "width": 64, "drop_tolerance": 1e-3},
+    {"mesh_sizes": (0.0465, 0.036, 0.028, 0.02, 0.015), "iterations": 500, "width": 64, "drop_tolerance": 1e-3},
     compute,
     words,
     draw,

@@ -97,6 +97,8 @@ def conduct(
 ) -> Data:
     """Carry out a study; the data can be written, drawn and put into words."""
     sizes = study.sizes(full, changes or {})
+    if device not in ("auto", "cpu", "cuda"):
+        raise PcpinnError(f"there is no device {device!r}", "use auto, cpu or cuda")
     where = make_device(device)
     started = time.perf_counter()
     if problem is not None and study.problem is None:
@@ -124,21 +126,32 @@ def write_study(study: Study, data: Data, folder: Path) -> list[Path]:
     return written
 
 
-def draw_study(study: Study, data: Data, folder: Path) -> Path | None:
-    """figure.png from the data alone; None without matplotlib."""
+def draw_study(study: Study, data: Data, folder: Path | None) -> Path | None:
+    """figure.png from the data alone; None without matplotlib, or without a folder (then it is only tried)."""
     try:
         from ..bench.graphics import style, write_figure
     except ImportError:
         return None
     with style():
-        return write_figure(study.draw(data), folder, "figure")[1][0]
+        figure = study.draw(data)
+        return None if folder is None else write_figure(figure, folder, "figure")[1][0]
 
 
-def read_study(folder: Path) -> Data:
-    """The data of a study from its folder."""
+def read_study(study: Study, folder: Path) -> Data:
+    """The data of a study from its folder.
+
+    Raises:
+        PcpinnError: when they are not there, of another study, or not complete.
+    """
     data = read_json(folder / "result.json")
-    if not isinstance(data.get("study"), str) or not isinstance(data.get("rows"), list):
-        raise PcpinnError(f"{folder} does not hold a study", "give the folder of pcpinn study")
+    if data.get("study") != study.name:
+        raise PcpinnError(f"{folder} does not hold the study {study.name}", "give the folder of pcpinn study")
+    try:
+        study.words(data)
+        page(study, data, figure=False)
+        draw_study(study, data, None)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
+        raise PcpinnError(f"{folder}/result.json is damaged: {error!r:.80}", "carry the study out again") from error
     return data
 
 
@@ -196,7 +209,10 @@ def _make(folder: Path) -> None:
 def _parsed(key: str, text: str, usual: Any) -> Any:
     """A size of the kind of its usual value: whole numbers stay whole, lists are separated by commas."""
     if isinstance(usual, tuple):
-        return tuple(_parsed(key, part, usual[0]) for part in text.split(",") if part.strip())
+        values = tuple(_parsed(key, part, usual[0]) for part in text.split(",") if part.strip())
+        if not values:
+            raise PcpinnError(f"{key}={text!r} does not fit", "give at least one number, several separated by commas")
+        return values
     try:
         value = int(text) if isinstance(usual, int) else float(text)
     except ValueError:
