@@ -11,6 +11,7 @@ from ..precondition import Preconditioner
 from ..problem.problem import Problem
 from ..solve.settings import Settings
 from .discrete import discrete_condition
+from .neural import neural_condition
 from .record import ConditionNumber
 
 METHODS = ("fem", "fdm", "neural")
@@ -49,6 +50,6 @@ def condition_number(
     if method == "neural":
         if preconditioner is not None:
             raise PcpinnError("the neural method has no matrix to precondition", "use method fem or fdm")
-        raise NotImplementedError
+        return neural_condition(problem, settings, mesh)
     settings = replace(settings, discretisation=method)
     return discrete_condition(problem, settings, preconditioner, mesh)
