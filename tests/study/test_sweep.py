@@ -1,5 +1,7 @@
 """Networks of a sweep trained together: each as if it were alone, on the right equation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -29,6 +31,16 @@ def test_batches_of_limited_memory_join(monkeypatch):
     monkeypatch.setattr("pcpinn.study.sweep._at_once", lambda *a: 2)
     parts = train_sweep(FAMILIES["helmholtz"], [1.0, 2.0, 3.0], [0], TINY)
     np.testing.assert_allclose(parts.losses, whole.losses, rtol=1e-9)
+
+
+def test_batches_of_points_take_turns():
+    """Four steps see all points, the fifth those of the first."""
+    family, changed = FAMILIES["burgers"], replace(TINY, points=32, batch=8)
+    whole, parts = Batch(family, [0.1, 1.0], [0, 1], TINY), Batch(family, [0.1, 1.0], [0, 1], changed)
+    turns = [parts.losses(k).detach() for k in range(5)]
+    torch.testing.assert_close(torch.stack(turns[:4]).mean(0), whole.losses().detach())
+    torch.testing.assert_close(turns[4], turns[0])
+    assert not torch.allclose(turns[1], turns[0])
 
 
 def test_one_that_fails_does_not_disturb_the_others():
@@ -92,7 +104,9 @@ def test_burgers_reference_obeys_its_strong_form():
     x = torch.cartesian_prod((places[:, None] + steps).flatten(), (times[:, None] + steps).flatten()).double()
     u = family.exact(x, nu).reshape(3, 3, 2, 3)
     at = torch.cartesian_prod(places, times).double()
-    slopes = torch.stack([(u[:, 2, :, 1] - u[:, 0, :, 1]), (u[:, 1, :, 2] - u[:, 1, :, 0])], -1).reshape(-1, 2) / (2 * h)
+    slopes = torch.stack([(u[:, 2, :, 1] - u[:, 0, :, 1]), (u[:, 1, :, 2] - u[:, 1, :, 0])], -1).reshape(-1, 2) / (
+        2 * h
+    )
     second = ((u[:, 2, :, 1] - 2 * u[:, 1, :, 1] + u[:, 0, :, 1]) / h**2).reshape(-1, 1).expand(-1, 2)
     residual = family.residual(at, torch.tensor(nu), u[:, 1, :, 1].reshape(-1), slopes, second)
     assert residual.abs().max() < 1e-3
@@ -105,7 +119,9 @@ def test_the_ansatz_holds_the_conditions(name, parameter):
     t = torch.linspace(0, 1, 7, dtype=torch.float64)
     (a, c), (b, d) = family.lower, family.upper
     sides = [torch.stack([torch.full_like(t, v), c + (d - c) * t], 1) for v in (a, b)]
-    sides += [torch.stack([a + (b - a) * t, torch.full_like(t, v)], 1) for v in ((c, d) if name == "helmholtz" else (c,))]
+    sides += [
+        torch.stack([a + (b - a) * t, torch.full_like(t, v)], 1) for v in ((c, d) if name == "helmholtz" else (c,))
+    ]
     x = torch.cat(sides)
     located = family.place(x, torch.tensor([parameter], dtype=torch.float64))
     network = torch.rand(5, len(x), dtype=torch.float64, generator=torch.Generator().manual_seed(0))

@@ -25,9 +25,7 @@ def study(
     ] = False,
     seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder to write; studies/STUDY by default.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder to write; studies/STUDY by default.")] = None,
     redraw: Annotated[
         bool, typer.Option("--redraw", help="Draw and describe the study in --out DIR again, without computing.")
     ] = False,

@@ -1,8 +1,8 @@
 """The neural tangent kernel of a preconditioned loss: how fast training can be, and what bounds it from below.
 
-For the residual r = B u_theta - c, with B = P^-1 A (or A, without preconditioner), the kernel is K = (dr/dtheta) (dr/dtheta)^T. Its
-average eigenvalue tr(K) / N is the average convergence rate (Liu et al., definition 3.5). Since every column of the network's
-Jacobian J obeys ||B j|| >= ||j|| / ||B^-1||,
+For the residual r = B u_theta - c, with B = P^-1 A (or A, without preconditioner), the kernel is K = (dr/dtheta) (dr/dtheta)^T.
+Its average eigenvalue tr(K) / N is the average convergence rate (Liu et al.). Since every column of the network's Jacobian J
+obeys ||B j|| >= ||j|| / ||B^-1||,
 
     tr(K) / N >= ||J||^2 / (N ||B^-1||^2),
 
@@ -84,7 +84,8 @@ def residual_jacobian(loss: LeastSquares) -> tuple[Tensor, Tensor]:
     p = loss.network.parameter_count
     if loss.size * p > _MOST:
         raise PcpinnError(
-            f"the kernel of {loss.size} unknowns and {p} weights is too large", "take a coarser mesh or a smaller network"
+            f"the kernel of {loss.size} unknowns and {p} weights is too large",
+            "take a coarser mesh or a smaller network",
         )
     J = loss.jacobian()
     with torch.no_grad():

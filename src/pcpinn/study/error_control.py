@@ -8,11 +8,11 @@ import torch
 
 from ..catalog import find_entry
 from ..condition.ntk import inverse_norm_of
-from ..discretize.system import linear_system
+from ..discretize.system import LinearSystem, linear_system
 from ..solve.build import make_discretisation, make_mesh, make_network
 from ..solve.linear import preconditioned_loss
 from ..solve.settings import Settings
-from ..train import Adam
+from ..train import Adam, LeastSquares
 from .follow import follow, logarithmic_marks
 from .study import Context, Data, Study
 
@@ -39,45 +39,50 @@ def compute(context: Context) -> Data:
     problem = entry.problem(**parameters)
     mesh = make_mesh(problem, settings)
     system = linear_system(make_discretisation(problem, mesh, settings))
-    u_h = torch.as_tensor(system.solution, device=context.device)
     rows: list[dict[str, Any]] = []
     history: list[dict[str, Any]] = []
     cases: list[tuple[str, dict[str, Any]]] = [("none", {"preconditioner": "none"})]
     cases += [(f"{d:g}", {"preconditioner": "ilu", "drop_tolerance": d}) for d in sizes["drop_tolerances"]]
     for label, changes in cases:
-        chosen: Settings = settings.updated(changes)
-        network = make_network(problem, mesh, chosen)
-        loss = preconditioned_loss(system, network, chosen)
-        inverse_norm = inverse_norm_of(loss.operator)  # type: ignore[arg-type]
-        root = loss.weights.sqrt()
-        size = float((root * u_h).norm())
-        # cond = ||P^-1 b|| / ||u|| * ||A^-1 P||, and the loss is relative to ||P^-1 b||
-        condition = loss.operator.target_norm / size * inverse_norm
-        points: list[dict[str, Any]] = []
-
-        def observe(iteration: int, label: str = label, points: list[dict[str, Any]] = points) -> None:
-            residual = float(loss.residual().norm())
-            error = float((root * (loss.unknowns() - u_h)).norm()) / size
-            points.append({"drop_tolerance": label, "iteration": iteration, "residual": residual, "error": error})
-
-        adam = Adam(chosen.learning_rate, chosen.beta1, chosen.beta2)
-        marks = logarithmic_marks(sizes["iterations"], 60)
-        follow(loss, adam, marks, observe, context.progress, f"drop tolerance {label}", context.seed)
-        ratios = [p["error"] / (condition * p["residual"]) for p in points if p["residual"] > 0]
-        rows.append(
-            {
-                "drop_tolerance": label,
-                "condition": condition,
-                "inverse_norm": inverse_norm,
-                "residual": points[-1]["residual"],
-                "error": points[-1]["error"],
-                "largest_share_of_bound": max(ratios),
-                "smallest_share_of_bound": min(ratios),
-            }
-        )
+        chosen = settings.updated(changes)
+        loss = preconditioned_loss(system, make_network(problem, mesh, chosen), chosen)
+        row, points = _followed(label, loss, system, chosen, context)
+        rows.append(row)
         history += points
     holds = all(row["largest_share_of_bound"] <= 1 + _KNOWN for row in rows)
     return {"rows": rows, "history": history, "summary": {"bound_holds": holds, "unknowns": system.size}}
+
+
+def _followed(
+    label: str, loss: LeastSquares, system: LinearSystem, settings: Settings, context: Context
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """One training: its row of the table and its history."""
+    inverse_norm = inverse_norm_of(loss.operator)  # type: ignore[arg-type]
+    root, u_h = loss.weights.sqrt(), torch.as_tensor(system.solution, device=context.device)
+    size = float((root * u_h).norm())
+    # cond = ||P^-1 b|| / ||u|| * ||A^-1 P||, and the loss is relative to ||P^-1 b||
+    condition = loss.operator.target_norm / size * inverse_norm
+    points: list[dict[str, Any]] = []
+
+    def observe(iteration: int) -> None:
+        residual = float(loss.residual().norm())
+        error = float((root * (loss.unknowns() - u_h)).norm()) / size
+        points.append({"drop_tolerance": label, "iteration": iteration, "residual": residual, "error": error})
+
+    adam = Adam(settings.learning_rate, settings.beta1, settings.beta2)
+    marks = logarithmic_marks(settings.iterations, 60)
+    follow(loss, adam, marks, observe, context.progress, f"drop tolerance {label}", context.seed)
+    shares = [p["error"] / (condition * p["residual"]) for p in points if p["residual"] > 0]
+    row = {
+        "drop_tolerance": label,
+        "condition": condition,
+        "inverse_norm": inverse_norm,
+        "residual": points[-1]["residual"],
+        "error": points[-1]["error"],
+        "largest_share_of_bound": max(shares),
+        "smallest_share_of_bound": min(shares),
+    }
+    return row, points
 
 
 def words(data: Data) -> list[str]:

@@ -55,7 +55,7 @@ class Plane:
 def compute(context: Context) -> Data:
     """Train the same network both ways from the same weights, then look around."""
     sizes, entry = context.sizes, find_entry("wave1d-c")
-    parameters, settings = entry.resolve("paper", {})
+    _, settings = entry.resolve("paper", {})
     settings = settings.updated(
         {
             "cells": (sizes["cells"],),
@@ -103,7 +103,8 @@ def compute(context: Context) -> Data:
         for k, a in enumerate(first):
             context.progress.count(f"landscape {method}", k, len(first))
             surface += [
-                {"method": method, "first": float(a), "second": float(b), "l2re": error(plane.point(a, b))} for b in second
+                {"method": method, "first": float(a), "second": float(b), "l2re": error(plane.point(a, b))}
+                for b in second
             ]
     return {"rows": rows, "surface": surface, "summary": {"captured": captured, "iterations": sizes["iterations"]}}
 
@@ -116,8 +117,9 @@ def words(data: Data) -> list[str]:
         around = [s["l2re"] for s in data["surface"] if s["method"] == method and s["l2re"] is not None]
         low = sum(v < 0.1 for v in around) / max(1, len(around))
         lines.append(
-            f"{method}: L2RE {path[0]:.2e} -> {path[-1]:.2e} in {data['summary']['iterations']} iterations, lowest {min(path):.2e}; "
-            f"{100 * low:.0f} % of the plane around its path is below 0.1; the plane holds {100 * share:.0f} % of the path's variance."
+            f"{method}: L2RE {path[0]:.2e} -> {path[-1]:.2e} in {data['summary']['iterations']} iterations, lowest "
+            f"{min(path):.2e}; {100 * low:.0f} % of the plane around its path is below 0.1; the plane holds {100 * share:.0f} % "
+            "of the path's variance."
         )
     return lines
 
@@ -132,18 +134,17 @@ def draw(data: Data) -> Figure:
     values = [s["l2re"] for s in data["surface"] if s["l2re"]] + [row["l2re"] for row in data["rows"]]
     scale = LogNorm(max(min(values), 1e-4), min(max(values), 10.0))
     axes = figure.subplots(1, 2)
-    mesh = None
     for ax, (method, title) in zip(axes, (("pinn", "PINN"), ("pcpinn", "PCPINN")), strict=True):
         points = [s for s in data["surface"] if s["method"] == method]
         first, second = (np.unique([s[k] for s in points]) for k in ("first", "second"))
         z = np.array([s["l2re"] if s["l2re"] is not None else np.nan for s in points]).reshape(len(first), len(second))
-        mesh = ax.pcolormesh(first, second, z.T, norm=scale, cmap="RdYlBu_r", shading="nearest", rasterized=True)
+        image = ax.pcolormesh(first, second, z.T, norm=scale, cmap="RdYlBu_r", shading="nearest", rasterized=True)
         path = [row for row in data["rows"] if row["method"] == method]
         ax.plot([r["first"] for r in path], [r["second"] for r in path], ".-", color="#b91c1c", ms=3, lw=0.5)
         ax.plot(path[-1]["first"], path[-1]["second"], "*", color="black", ms=8)
         ax.set(title=f"{title}: L2RE {path[-1]['l2re']:.1e}", xlabel="first direction", ylabel="second direction")
         ax.grid(False)
-    figure.colorbar(mesh, ax=axes, label="L2RE")
+    figure.colorbar(image, ax=axes, label="L2RE")
     return figure
 
 

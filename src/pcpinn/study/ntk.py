@@ -11,7 +11,8 @@ from ..discretize.system import check_functions, linear_part
 from ..errors import PcpinnError
 from ..solve.build import make_discretisation, make_mesh, make_network
 from ..solve.linear import preconditioned_loss
-from ..train import Adam
+from ..solve.settings import Settings
+from ..train import Adam, LeastSquares
 from .follow import follow, logarithmic_marks
 from .study import Context, Data, Study
 
@@ -43,24 +44,36 @@ def compute(context: Context) -> Data:
         chosen = settings.updated({"preconditioner": "none"}) if label == "none" else settings
         network = make_network(problem, mesh, chosen)
         loss = preconditioned_loss(system, network, chosen, rescale=False)
-        norm = inverse_norm_of(loss.operator)  # type: ignore[arg-type]
-        marks = logarithmic_marks(sizes["iterations"], sizes["moments"])
-
-        def observe(iteration: int, label: str = label) -> None:
-            kernel = tangent_kernel(loss, norm)
-            residual = float(loss.residual().norm())
-            rows.append({"loss": label, "iteration": iteration, **_numbers(kernel), "residual": residual})
-            if iteration in (0, marks[-1]):
-                spectra.extend(
-                    {"loss": label, "iteration": iteration, "number": k + 1, "eigenvalue": float(v)}
-                    for k, v in enumerate(kernel.eigenvalues)
-                )
-
-        adam = Adam(chosen.learning_rate, chosen.beta1, chosen.beta2)
-        follow(loss, adam, marks, observe, context.progress, f"kernel, {label}", context.seed)
+        _watch(label, loss, chosen, context, rows, spectra)
     holds = all(row["rate"] >= row["bound"] * (1 - 3 * _KNOWN) for row in rows)
     facts = {"unknowns": system.size, "parameters": network.parameter_count, "linear": linear, "bound_holds": holds}
     return {"rows": rows, "spectra": spectra, "summary": facts}
+
+
+def _watch(
+    label: str,
+    loss: LeastSquares,
+    settings: Settings,
+    context: Context,
+    rows: list[dict[str, Any]],
+    spectra: list[dict[str, Any]],
+) -> None:
+    """Train, and add what the kernel says to the tables."""
+    norm = inverse_norm_of(loss.operator)  # type: ignore[arg-type]
+    marks = logarithmic_marks(context.sizes["iterations"], context.sizes["moments"])
+
+    def observe(iteration: int) -> None:
+        kernel = tangent_kernel(loss, norm)
+        residual = float(loss.residual().norm())
+        rows.append({"loss": label, "iteration": iteration, **_numbers(kernel), "residual": residual})
+        if iteration in (0, marks[-1]):
+            spectra.extend(
+                {"loss": label, "iteration": iteration, "number": k + 1, "eigenvalue": float(v)}
+                for k, v in enumerate(kernel.eigenvalues)
+            )
+
+    adam = Adam(settings.learning_rate, settings.beta1, settings.beta2)
+    follow(loss, adam, marks, observe, context.progress, f"kernel, {label}", context.seed)
 
 
 def _numbers(kernel: TangentKernel) -> dict[str, Any]:
@@ -85,8 +98,8 @@ def words(data: Data) -> list[str]:
             f"{first['above_0.0001']} eigenvalues above 1e-4 of the largest at the start."
         )
     lines.append(
-        "c by itself depends on the unit of the equations; the spectrum relative to its largest eigenvalue, which limits the step, "
-        "does not."
+        "c by itself depends on the unit of the equations; the spectrum relative to its largest eigenvalue, which limits the "
+        "step, does not."
     )
     return lines
 
@@ -105,8 +118,12 @@ def draw(data: Data) -> Figure:
         for moment, line in ((rows[0]["iteration"], "-"), (rows[-1]["iteration"], ":")):
             values = [s["eigenvalue"] for s in data["spectra"] if (s["loss"], s["iteration"]) == (label, moment)]
             relative = [max(v / values[0], 1e-16) for v in values]
-            right.plot(range(1, len(values) + 1), relative, line, color=shade, lw=1.1, label=f"{label}, iteration {moment}")
-    left.set(xscale="log", yscale="log", xlabel="iteration + 1", ylabel="average convergence rate", title=data["problem"])
+            right.plot(
+                range(1, len(values) + 1), relative, line, color=shade, lw=1.1, label=f"{label}, iteration {moment}"
+            )
+    left.set(
+        xscale="log", yscale="log", xlabel="iteration + 1", ylabel="average convergence rate", title=data["problem"]
+    )
     right.set(xscale="log", yscale="log", xlabel="number", ylabel="eigenvalue / largest", title="spectrum of K")
     left.legend(fontsize=7)
     right.legend(fontsize=7)

@@ -19,13 +19,14 @@ from ..precondition.kept import Kept
 from ..solve.build import make_discretisation, make_mesh, make_network
 from ..solve.linear import preconditioned_loss
 from ..train import Adam
-from .follow import follow
 from .fit import linear_fit
+from .follow import follow
 from .study import Context, Data, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_PROBLEM = "poisson3d-cg"
 _TIMES = ("pcpinn_s", "ilu_s", "pcg_s")
 _NAMES = {"pcpinn_s": "PCPINN (Adam steps)", "ilu_s": "ILU", "pcg_s": "PCG"}
 
@@ -70,10 +71,16 @@ def quickest(call: Callable[[], Any], budget: float = 3.0, most: int = 5) -> tup
 
 def compute(context: Context) -> Data:
     """Mesh by mesh: factorise, iterate, train."""
-    sizes, entry = context.sizes, find_entry("poisson3d-cg")
+    sizes, entry = context.sizes, find_entry(_PROBLEM)
     parameters, settings = entry.resolve("paper", {})
     settings = settings.updated(
-        {"curvature": 2.0, "seed": context.seed, "device": context.device.type, "width": sizes["width"], "dense": "false"}
+        {
+            "curvature": 2.0,
+            "seed": context.seed,
+            "device": context.device.type,
+            "width": sizes["width"],
+            "dense": "false",
+        }
     )
     problem = entry.problem(**parameters)
     rows: list[dict[str, Any]] = []
@@ -87,7 +94,9 @@ def compute(context: Context) -> Data:
         assembled = time.perf_counter()
         recipe = ILU(sizes["drop_tolerance"], 30.0, ordering="MMD_AT_PLUS_A")
         ilu_s, state = quickest(partial(recipe.build, system.A))
-        pcg_s, (_, iterations) = quickest(partial(conjugate_gradients, system.A, system.b, partial(recipe.apply, state)))
+        pcg_s, (_, iterations) = quickest(
+            partial(conjugate_gradients, system.A, system.b, partial(recipe.apply, state))
+        )
         network = make_network(problem, mesh, chosen)
         loss = preconditioned_loss(system, network, chosen, kept=Kept(recipe, state, None))
         adam = Adam(chosen.learning_rate, chosen.beta1, chosen.beta2)
@@ -125,14 +134,15 @@ def words(data: Data) -> list[str]:
     """Growth of each time."""
     first, last = data["rows"][0], data["rows"][-1]
     times = ", ".join(f"{_NAMES[n]} {last['relative_' + n[:-2]]:.1f}" for n in _TIMES)
-    lines = [f"From {first['unknowns']} to {last['unknowns']} unknowns ({last['unknowns'] / first['unknowns']:.1f} times): {times}."]
+    factor = last["unknowns"] / first["unknowns"]
+    lines = [f"From {first['unknowns']} to {last['unknowns']} unknowns ({factor:.1f} times): {times}."]
     exponents = data["summary"]["exponents"]
     if all(v is not None for v in exponents.values()):
         powers = ", ".join(f"{_NAMES[n]} N^{exponents[n]:.2f}" for n in _TIMES)
         lines.append(f"Powers of the number of unknowns: {powers}.")
     lines.append(
-        f"PCPINN is the time of {data['summary']['iterations']} steps: a fixed number for all meshes, as the paper counts; how far "
-        "they get is another question. PCG is to a residual of 1e-8, without its factors' time."
+        f"PCPINN is the time of {data['summary']['iterations']} steps, a fixed number for all meshes; how far they get is another "
+        "question. PCG is to a residual of 1e-8, without the time of its factors."
     )
     return lines
 
@@ -146,7 +156,9 @@ def draw(data: Data) -> Figure:
     shades = {"pcpinn_s": METHOD_COLOURS["pcpinn"], "ilu_s": METHOD_COLOURS["pinn"], "pcg_s": METHOD_COLOURS["fem-fit"]}
     n = [row["unknowns"] for row in data["rows"]]
     for name in _TIMES:
-        left.plot(n, [row["relative_" + name[:-2]] for row in data["rows"]], "o-", color=shades[name], label=_NAMES[name])
+        left.plot(
+            n, [row["relative_" + name[:-2]] for row in data["rows"]], "o-", color=shades[name], label=_NAMES[name]
+        )
         right.plot(n, [row[name] for row in data["rows"]], "o-", color=shades[name], label=_NAMES[name])
     left.plot(n, [k / n[0] for k in n], ":", color=PAPER_COLOUR, label="proportional to N")
     left.set(xscale="log", yscale="log", xlabel="unknowns", ylabel="time / time of the smallest mesh")

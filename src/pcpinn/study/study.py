@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # figures need matplotlib, numbers do not
 
 Data = dict[str, Any]
 Sizes = Mapping[str, Any]
+_DPI = 110
 
 
 @dataclass(frozen=True)
@@ -129,12 +130,17 @@ def write_study(study: Study, data: Data, folder: Path) -> list[Path]:
 def draw_study(study: Study, data: Data, folder: Path | None) -> Path | None:
     """figure.png from the data alone; None without matplotlib, or without a folder (then it is only tried)."""
     try:
-        from ..bench.graphics import style, write_figure
+        from ..bench.graphics import style
     except ImportError:
         return None
     with style():
         figure = study.draw(data)
-        return None if folder is None else write_figure(figure, folder, "figure")[1][0]
+        if folder is None:
+            return None
+        out = io.BytesIO()
+        figure.savefig(out, format="png", dpi=_DPI, metadata={"Software": None})
+        write_atomically(folder / "figure.png", out.getvalue())
+        return folder / "figure.png"
 
 
 def read_study(study: Study, folder: Path) -> Data:
@@ -194,9 +200,7 @@ def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _tables(data: Data) -> dict[str, list[dict[str, Any]]]:
-    return {
-        k: v for k, v in data.items() if isinstance(v, list) and v and all(isinstance(row, Mapping) for row in v)
-    }
+    return {k: v for k, v in data.items() if isinstance(v, list) and v and all(isinstance(row, Mapping) for row in v)}
 
 
 def _make(folder: Path) -> None:

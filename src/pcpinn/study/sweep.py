@@ -30,6 +30,7 @@ class Training:
     Attributes:
         width, depth: hidden layers, tanh, Glorot normal.
         points: collocation points, a scrambled Sobol sequence drawn once.
+        batch: how many of them a step sees, consecutive ones and so evenly spread; all of them as in the paper, if not fewer.
         iterations, learning_rate, beta1, beta2: of Adam.
         records: how often, at least, loss and error are noted.
         test: points per axis of the grid on which errors are measured.
@@ -39,6 +40,7 @@ class Training:
     width: int = 100
     depth: int = 5
     points: int = 8192
+    batch: int = 8192
     iterations: int = 20_000
     learning_rate: float = 1e-3
     beta1: float = 0.99
@@ -118,16 +120,16 @@ class Batch:
         lower, upper = (torch.tensor(c, dtype=torch.float64) for c in (family.lower, family.upper))
         sobol = torch.quasirandom.SobolEngine(2, scramble=True, seed=seed)
         inside = lower + (upper - lower) * sobol.draw(training.points, dtype=torch.float64)
-        axes = [torch.linspace(float(a), float(b), training.test, dtype=torch.float64) for a, b in zip(lower, upper)]
-        grid = torch.cartesian_prod(*axes)
+        unit = torch.linspace(0, 1, training.test, dtype=torch.float64)
+        grid = lower + (upper - lower) * torch.cartesian_prod(unit, unit)
         numbers = torch.tensor(self.parameters, dtype=torch.float64)
         self.inside = _cast(family.place(inside, numbers), like)
         self.grid = _cast(family.place(grid, numbers), like)
         self.exact = family.values(grid, self.parameters).to(like)
 
-    def losses(self) -> Tensor:
-        """Mean squared residuals (k,), differentiable in the weights."""
-        at = self.inside
+    def losses(self, step: int = 0) -> Tensor:
+        """Mean squared residuals (k,) at the points of a step, differentiable in the weights."""
+        at = _part(self.inside, step, self.training.batch)
 
         def of_one(theta: Tensor, p: Tensor, lift: Tensor, distance: Tensor) -> Tensor:
             u = compose(lift, distance, network_jets(self._layers(theta), at.points))
@@ -156,7 +158,7 @@ class Batch:
         every = max(1, t.iterations // t.records)
         started = time.perf_counter()
         for i in range(t.iterations + 1):
-            losses = self.losses()
+            losses = self.losses(i)
             if i % every == 0 or i == t.iterations:
                 history.iterations.append(i)
                 history.losses.append(losses.detach().cpu().double().numpy())
@@ -243,10 +245,20 @@ def _cast(at: Located, like: Tensor) -> Located:
     return Located(at.points.to(like), at.parameters.to(like), at.lift.to(like), at.distance.to(like))
 
 
+def _part(at: Located, step: int, size: int) -> Located:
+    """The points of a step: one batch after the other, then from the start again."""
+    count = at.points.shape[0]
+    if size >= count:
+        return at
+    start = step % (count // size) * size
+    here = slice(start, start + size)
+    return Located(at.points[here], at.parameters, at.lift[..., here], at.distance[..., here])
+
+
 def _at_once(training: Training, device: torch.device) -> int:
     """How many networks fit into the memory of the device, or into 1.5 GiB of the host's."""
     size = torch.finfo(training.dtype).bits // 8
-    each = _KEPT * _CHANNELS * training.points * training.width * training.depth * size
+    each = _KEPT * _CHANNELS * min(training.batch, training.points) * training.width * training.depth * size
     free = 0.6 * torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else 1.5 * 2**30
     return int(free // each)
 
