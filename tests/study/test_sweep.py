@@ -9,7 +9,8 @@ from torch.func import hessian, jacfwd, vmap
 
 from pcpinn.study.families import FAMILIES, paper_values
 from pcpinn.study.family import compose
-from pcpinn.study.sweep import Batch, Training, network_jets, network_values, train_sweep
+from pcpinn.study.jets import network_jets, network_values
+from pcpinn.study.sweep import Batch, Training, train_sweep
 
 TINY = Training(width=6, depth=2, points=32, iterations=25, records=5, test=9, dtype=torch.float64)
 

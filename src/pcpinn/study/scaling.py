@@ -141,8 +141,8 @@ def words(data: Data) -> list[str]:
         powers = ", ".join(f"{_NAMES[n]} N^{exponents[n]:.2f}" for n in _TIMES)
         lines.append(f"Powers of the number of unknowns: {powers}.")
     lines.append(
-        f"PCPINN is the time of {data['summary']['iterations']} steps, a fixed number for all meshes; how far they get is another "
-        "question. PCG is to a residual of 1e-8, without the time of its factors."
+        f"PCPINN is the time of {data['summary']['iterations']} steps, the same number for all meshes; how far they get is "
+        "another question. PCG is to a residual of 1e-8, without the time of its factors."
     )
     return lines
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +17,7 @@ from torch.func import vmap
 from ..network.initialisation import initialise_layer
 from ..progress import Progress
 from .family import Family, Located, compose
+from .jets import network_jets, network_values
 
 _CHANNELS = 5  # value, two slopes, two second derivatives
 _KEPT = 3  # numbers that training keeps per channel, unit and point, roughly
@@ -178,51 +178,6 @@ class Batch:
             layers.append((weight, theta[at : at + out]))
             at += out
         return layers
-
-
-def network_values(layers: Sequence[tuple[Tensor, Tensor]], x: Tensor) -> Tensor:
-    """A network of tanh at points (n, 2): (n,)."""
-    a = x
-    for weight, bias in layers[:-1]:
-        a = torch.tanh(a @ weight.T + bias)
-    weight, bias = layers[-1]
-    return (a @ weight.T + bias)[:, 0]
-
-
-def network_jets(layers: Sequence[tuple[Tensor, Tensor]], x: Tensor) -> Tensor:
-    """Value, slopes and second derivatives along the axes at points (n, 2): (5, n), carried forward through the layers."""
-    weight, bias = layers[0]
-    z = x @ weight.T + bias
-    slopes = weight.T[:, None, :].expand(2, *z.shape)
-    second = torch.zeros_like(slopes)
-    for weight, bias in layers[1:]:
-        y, slopes, second = TanhJets.apply(z, slopes, second)
-        z = y @ weight.T + bias
-        slopes, second = slopes @ weight.T, second @ weight.T
-    return torch.cat([z[None], slopes, second])[..., 0]
-
-
-class TanhJets(torch.autograd.Function):
-    """tanh of a value with its slopes and second derivatives; its own outputs are all that its derivative needs."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(z: Tensor, slopes: Tensor, second: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # noqa: D102
-        y = torch.tanh(z)
-        first = 1 - y * y
-        return y, first * slopes, first * (second - 2 * y * slopes * slopes)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:  # noqa: D102
-        ctx.save_for_backward(*output)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # noqa: D102
-        (y, S, Q), (gy, gS, gQ) = ctx.saved_tensors, gradients
-        first, SgQ = 1 - y * y, S * gQ
-        inner = y * (S * gS + Q * gQ).sum(0) + (S * SgQ).sum(0)
-        return first * gy - 2 * inner, first * gS - 4 * y * SgQ, first * gQ
 
 
 def _shapes(training: Training) -> list[tuple[int, int]]:
