@@ -27,6 +27,7 @@ from .l2 import Gauge, gauge, mass_matrix, norm_of_right_hand_side
 from .record import ConditionNumber, Direction, Preconditioned, condition_of
 from .whole_time import over_all_time, solve_in_steps
 
+_TOLERANCE = 1e-4  # of the worst direction; that of the norm is its square
 _KERNEL = 1e-8  # what a pinned equation leaves, beside its terms, if the pin only chooses among many solutions
 
 
@@ -94,7 +95,7 @@ def inverse_and_direction(system: LinearSystem, inverse: Inverse) -> tuple[float
     def adjoint(u: np.ndarray) -> np.ndarray:
         return solver.attainable(g.B.T @ solver.solve_transposed(g.M @ u))
 
-    value, c = largest_singular(forward, adjoint, g.B.shape[1])
+    value, c = largest_singular(forward, adjoint, g.B.shape[1], tolerance=_TOLERANCE)
     u = forward(c) / (value or 1.0)
     return value, g.expand @ u
 
@@ -219,7 +220,7 @@ def _direction(discretisation: Discretisation, u: np.ndarray) -> Direction:
     """Nodal values of all components at the distinct nodes; components of lower degree are interpolated there."""
     points, _ = distinct_points(discretisation.unknown_nodes, discretisation.components)
     values = discretisation.interpolate(u, points)
-    if values.size and values.flat[np.abs(values).argmax()] < 0:
-        values = -values
-    names = component_names(discretisation.problem.unknowns)
-    return Direction(points, values, names, discretisation.mesh.has_time)
+    if values.flat[np.abs(values).argmax()] < 0:
+        u, values = -u, -values
+    names, mesh = component_names(discretisation.problem.unknowns), discretisation.mesh
+    return Direction(points, values, names, mesh.has_time, lambda x: discretisation.interpolate(u, x), mesh)
