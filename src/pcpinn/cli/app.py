@@ -24,6 +24,7 @@ from ..solve.report import write_report
 from ..solve.run_folder import load, read_run, require_free
 from ..solve.solution import Solution
 from .bench import bench, report
+from .condition import condition
 from .display import published_table, result_table, standard_output_kept_clean, working_progress
 from .options import AsJson, Changes, movie_path, pairs
 from .reference import reference_app
@@ -210,6 +211,7 @@ def evaluate(
     write_values(solution, x, out)
 
 
+app.command()(condition)
 app.command()(bench)
 app.command()(report)
 app.command()(study)

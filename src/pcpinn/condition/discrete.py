@@ -27,6 +27,8 @@ from .l2 import Gauge, gauge, mass_matrix, norm_of_right_hand_side
 from .record import ConditionNumber, Direction, Preconditioned, condition_of
 from .whole_time import over_all_time, solve_in_steps
 
+_TOLERANCE = 1e-4  # of the worst direction; that of the norm is its square
+_SPREAD = 1e-5
 _KERNEL = 1e-8  # what a pinned equation leaves, beside its terms, if the pin only chooses among many solutions
 
 
@@ -94,14 +96,14 @@ def inverse_and_direction(system: LinearSystem, inverse: Inverse) -> tuple[float
     def adjoint(u: np.ndarray) -> np.ndarray:
         return solver.attainable(g.B.T @ solver.solve_transposed(g.M @ u))
 
-    value, c = largest_singular(forward, adjoint, g.B.shape[1])
+    value, c = largest_singular(forward, adjoint, g.B.shape[1], tolerance=_TOLERANCE)
     u = forward(c) / (value or 1.0)
     return value, g.expand @ u
 
 
 @dataclass(frozen=True)
 class _UnpinnedInverse:
-    """The inverse between unconstrained unknowns; where pins only choose one of many solutions, that of least norm.
+    """The inverse between unconstrained unknowns; where a pin only chooses a constant, the solution of least norm.
 
     A pin that fixes the constant of a pressure is no part of the continuous problem: the value at a point means nothing in L2,
     and a right-hand side that no solution has (a divergence of mean not zero) would be met by a spike at the pin. The kernel is
@@ -139,7 +141,10 @@ class _UnpinnedInverse:
         A, _ = eliminate(K, np.zeros(system.size), loose)
         right, right_left = _null_vectors(A, extra, inverse.solve, pinned.free)
         left, left_left = _null_vectors(A.T.tocsr(), extra, inverse.solve_transposed, pinned.free)
-        if max(right_left, left_left) > _KERNEL:
+        rows = system.weights if discretisation.name == "fdm" else np.ones(system.size)  # equations per volume
+        component = discretisation.unknown_components[loose.free]
+        constants = [_constant(v[loose.free], component) for v in (right, left / rows[:, None])]
+        if max(right_left, left_left) > _KERNEL or not all(constants):
             return as_is
         g = gauge(discretisation, loose, odd)
         misses = g.B.T @ left[g.free]
@@ -192,9 +197,17 @@ def _null_vectors(A: sp.csr_matrix, extra: np.ndarray, solve: Map, free: np.ndar
         load[free] = r[free]
         z[free] -= solve(load)[free]
         result[:, k] = z
-        scale = abs(A[extra]) @ np.abs(z)
-        left = max(left, float((np.abs(A[extra] @ z) / np.where(scale > 0, scale, 1.0)).max()))
+        left = max(left, float(np.abs(A[extra] @ z).max()) / (float(abs(A).max()) * float(np.abs(z).max())))
     return result, left
+
+
+def _constant(Z: np.ndarray, component: np.ndarray) -> bool:
+    """Whether vectors (n, k) are constant on one component each and vanish on the others, as kernels of equations are."""
+    for z in Z.T:
+        own = component == component[np.abs(z).argmax()]
+        if np.ptp(z[own]) > _SPREAD * np.abs(z).max() or np.abs(z[~own]).max(initial=0.0) > _SPREAD * np.abs(z).max():
+            return False
+    return True
 
 
 def _orthonormal(Z: np.ndarray, gram: sp.csr_matrix | None) -> np.ndarray:
@@ -219,7 +232,7 @@ def _direction(discretisation: Discretisation, u: np.ndarray) -> Direction:
     """Nodal values of all components at the distinct nodes; components of lower degree are interpolated there."""
     points, _ = distinct_points(discretisation.unknown_nodes, discretisation.components)
     values = discretisation.interpolate(u, points)
-    if values.size and values.flat[np.abs(values).argmax()] < 0:
-        values = -values
-    names = component_names(discretisation.problem.unknowns)
-    return Direction(points, values, names, discretisation.mesh.has_time)
+    if values.flat[np.abs(values).argmax()] < 0:
+        u, values = -u, -values
+    names, mesh = component_names(discretisation.problem.unknowns), discretisation.mesh
+    return Direction(points, values, names, mesh.has_time, lambda x: discretisation.interpolate(u, x), mesh)

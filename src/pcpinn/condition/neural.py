@@ -128,7 +128,7 @@ class _Search:
     """The quadrature, the operator at its points, and the network under its factor."""
 
     def __init__(self, problem: Problem, mesh: Mesh, network: MLP, base: PointFunction) -> None:
-        self.problem, self.network = problem, network
+        self.mesh, self.network = mesh, network
         self.x, self.w = quadrature(mesh, _POINTS[mesh.dimension])
         self.factor = homogeneous_factor(problem, mesh)
         pointwise = Pointwise(problem)
@@ -197,10 +197,13 @@ class _Search:
         """The network at the points of the quadrature, of norm one."""
         with torch.no_grad():
             u = torch.func.vmap(lambda p: self.value(self.theta, p))(self.x)
-            u = u / torch.sqrt((self.w[:, None] * u**2).sum())
-            u = u * torch.sign(u.flatten()[u.abs().argmax()])
-        has_time = "initial" in self.problem.domain.boundary_names
-        return Direction(self.x.numpy(), u.numpy(), names, has_time)
+            unit = torch.sqrt((self.w[:, None] * u**2).sum()) * torch.sign(u.flatten()[u.abs().argmax()])
+
+        def values(x: np.ndarray) -> np.ndarray:
+            with torch.no_grad():
+                return (torch.func.vmap(lambda p: self.value(self.theta, p))(torch.from_numpy(x)) / unit).numpy()
+
+        return Direction(self.x.numpy(), (u / unit).numpy(), names, self.mesh.has_time, values, self.mesh)
 
 
 def quadrature(mesh: Mesh, least: int) -> tuple[Tensor, Tensor]:
@@ -294,9 +297,8 @@ def _natural(
         value = condition.value
         parts = value if isinstance(value, list | tuple) else [0.0] * f.components
         return [k for k, v in zip(every, parts, strict=True) if v is None]
-    if condition is None and any(
-        isinstance(c.get(name), Periodic) and c[name].partner == boundary for c in problem.conditions.values()
-    ):
+    others = (by_field.get(name) for by_field in problem.conditions.values())
+    if condition is None and any(isinstance(c, Periodic) and c.partner == boundary for c in others):
         return []
     return every if condition is None or isinstance(condition, NaturalCondition) else []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from ..discretize.slab_mesh import AnyMesh
@@ -51,5 +50,5 @@ def condition_number(
         if preconditioner is not None:
             raise PcpinnError("the neural method has no matrix to precondition", "use method fem or fdm")
         return neural_condition(problem, settings, mesh)
-    settings = replace(settings, discretisation=method)
+    settings = settings.updated({"discretisation": method})
     return discrete_condition(problem, settings, preconditioner, mesh)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
+
+from ..discretize.slab_mesh import AnyMesh
+from ..solve.picture import draw
 
 
 @dataclass(frozen=True)
@@ -17,12 +22,19 @@ class Direction:
         values: (m, C).
         names: (C,) of the components.
         has_time: whether the last coordinate is time.
+        function: (n, d) -> (n, C), between the points too; mesh: where it lives.
     """
 
     points: np.ndarray
     values: np.ndarray
     names: tuple[str, ...]
-    has_time: bool = False
+    has_time: bool
+    function: Callable[[np.ndarray], np.ndarray] = field(repr=False, compare=False)
+    mesh: AnyMesh = field(repr=False, compare=False)
+
+    def plot(self, path: str | Path, title: str = "the error that the residual sees least") -> Path:
+        """A picture of it: .png, .pdf or .svg."""
+        return draw(cast(Any, _Pictured(self, title)), Path(path))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -32,6 +44,17 @@ class Direction:
             "names": list(self.names),
             "has_time": self.has_time,
         }
+
+
+class _Pictured:
+    """A direction as pictures of solutions want it."""
+
+    def __init__(self, direction: Direction, title: str) -> None:
+        self.mesh, self.names, self.result = direction.mesh, direction.names, {"problem": title}
+        self._function = direction.function
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        return self._function(np.asarray(x, dtype=np.float64))
 
 
 @dataclass(frozen=True)

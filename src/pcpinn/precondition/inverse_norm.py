@@ -6,6 +6,7 @@ self-adjoint in the inner product of the first. Nothing but S, S* and that inner
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -49,7 +50,7 @@ def largest_singular(
     for _ in range(most):
         k = len(Q) - 1
         image = adjoint(forward(Q[k]))
-        length = float(np.sqrt(max(image @ gram(image), 0.0)))
+        length = _root(image, gram(image))
         rest = image
         for _ in range(2):  # once is not enough in floating point
             weighted = gram(rest)
@@ -57,7 +58,7 @@ def largest_singular(
             rest = rest - _combined(Q, coefficients)
             H[: k + 1, k] += coefficients
         H[k, : k + 1] = H[: k + 1, k]
-        beta = float(np.sqrt(max(rest @ gram(rest), 0.0)))
+        beta = _root(rest, gram(rest))
         values, vectors = np.linalg.eigh(H[: k + 1, : k + 1])
         theta, best = float(values[-1]), vectors[:, -1]
         if beta <= _ROUNDING * length or len(Q) == size or beta * abs(best[-1]) <= tolerance * theta:
@@ -67,7 +68,11 @@ def largest_singular(
             H[:] = np.diag(np.append(values[-_KEPT:], np.zeros(len(H) - _KEPT)))
             best = np.append(np.zeros(_KEPT - 1), 1.0)
         Q.append(rest / beta)
-    return float(np.sqrt(max(theta, 0.0))), _combined(Q[: len(best)], best)
+    return math.sqrt(max(theta, 0.0)), _combined(Q[: len(best)], best)
+
+
+def _root(v: np.ndarray, weighted: np.ndarray) -> float:
+    return math.sqrt(max(float(np.dot(v, weighted)), 0.0))
 
 
 def _combined(Q: list[np.ndarray], coefficients: np.ndarray) -> np.ndarray:
@@ -125,14 +130,12 @@ def preconditioned_inverse_norm(
     """||A^-1 P|| in the norm sqrt(sum of weights v^2); arguments as of `measures`."""
     root = np.ones(A.shape[0]) if weights is None else np.sqrt(weights)
     P = explicit(preconditioner, state)
+    forward: Map
+    adjoint: Map
     if P is not None:
         solve, solve_transposed = inverse or factorised_inverse(A)
-
-        def forward(v: np.ndarray) -> np.ndarray:
-            return root * solve(P.matvec(v / root))
-
-        def adjoint(v: np.ndarray) -> np.ndarray:
-            return P.rmatvec(solve_transposed(root * v)) / root
+        forward = lambda v: root * solve(P.matvec(v / root))  # noqa: E731
+        adjoint = lambda v: P.rmatvec(solve_transposed(root * v)) / root  # noqa: E731
     else:  # (P^-1 A)^-1, near the identity, by Krylov's method
         transposed = A.T.tocsr()
         forward = _iterated(
