@@ -105,6 +105,7 @@ def test_correlations(tiny):
     y = np.log10([row["l2re"] for row in wave["rows"]])
     assert wave["summary"]["r"] == pytest.approx(np.corrcoef(x, y)[0, 1])
     assert wave["summary"]["networks"] == 6
+    assert wave["along"][-1]["r"] == pytest.approx(wave["summary"]["r"])
     assert {h["C"] for h in wave["history"]} == {1.1, 1.6, 5.0}
     helmholtz, _, _ = tiny("helmholtz")
     for row in helmholtz["rows"]:  # ||F^-1|| = 1 / (2 pi^2 - 1), ||f|| / ||u|| = 2 pi^2 A^2 - 1

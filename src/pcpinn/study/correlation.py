@@ -29,7 +29,8 @@ _PAPER = {
 }
 _SMALL = {"width": 32, "depth": 3, "points": 8192, "batch": 512, "iterations": 4000, "learning_rate": 1e-3, "trials": 1}
 _NORMALISATIONS = {"wave": "log", "helmholtz": "sqrt", "burgers": "log"}
-_TICKS = 5
+_UNSOLVED = 0.3  # an L2RE that is no answer
+_LINES = 5  # of the histories, in the figure
 
 
 def _grid(name: str, value: float, cells: int) -> dict[str, Any]:
@@ -82,7 +83,6 @@ def compute(name: str, context: Context) -> Data:
     finite = np.where(np.isfinite(errors), errors, np.nan)
     mean = finite.mean(axis=1)
     x = normalised(name, conditions)
-    fit = linear_fit(x, np.log10(mean))
     losses, steps = np.array(histories.losses), histories.iterations
     by_value = np.array(histories.errors).reshape(len(steps), len(values), len(seeds)).mean(axis=2)
     rows = [
@@ -103,34 +103,46 @@ def compute(name: str, context: Context) -> Data:
         for i, value in enumerate(values)
         for k in range(len(steps))
     ]
-    summary = {
-        **fit,
-        "r_without_failures": linear_fit(x[mean < 0.3], np.log10(mean[mean < 0.3]))["r"],
-        "failed": int((~(mean < 0.3)).sum()),
-        "normalisation": _NORMALISATIONS[name],
-        "networks": len(values) * len(seeds),
-        "training_s": histories.seconds,
+    facts = {"networks": len(values) * len(seeds), "training_s": histories.seconds}
+    along = [{"iteration": step, "r": linear_fit(x, np.log10(by_value[k]))["r"]} for k, step in enumerate(steps)]
+    summary = {**correlation(x, mean, by_value), "normalisation": _NORMALISATIONS[name], **facts}
+    return {"parameter": family.parameter, "summary": summary, "rows": rows, "history": history, "along": along}
+
+
+def correlation(x: np.ndarray, errors: np.ndarray, history: np.ndarray) -> dict[str, Any]:
+    """The fit of log10(errors) (k,), that without the unsolved ones, and that of the mean over the end of the history (r, k)."""
+    solved = errors < _UNSOLVED
+    last = history[-max(1, len(history) // 10) :]
+    return {
+        **linear_fit(x, np.log10(errors)),
+        "r_late": linear_fit(x, np.log10(last).mean(axis=0))["r"],
+        "r_without_failures": linear_fit(x[solved], np.log10(errors[solved]))["r"],
+        "failed": int((~solved).sum()),
     }
-    return {"parameter": family.parameter, "summary": summary, "rows": rows, "history": history}
 
 
 def words(data: Data) -> list[str]:
     """Correlation, ranges, and what training did not solve."""
     rows, s, p = data["rows"], data["summary"], data["parameter"]
     first, last = rows[0], rows[-1]
-    r = "undefined" if s["r"] is None else f"{s['r']:.3f}"
-    rank = "undefined" if s["rank"] is None else f"{s['rank']:.3f}"
+    known = [(a["r"], a["iteration"]) for a in data["along"] if a["r"] is not None]
     lines = [
-        f"log(L2RE) against MinMax({s['normalisation']}(cond)): r = {r} over {len(rows)} values of {p} "
-        f"(rank correlation {rank}).",
+        f"log(L2RE) against MinMax({s['normalisation']}(cond)): r = {_r(s['r'])} over {len(rows)} values of {p} (rank "
+        f"correlation {_r(s['rank'])}); with the mean of the last tenth of training r = {_r(s['r_late'])}.",
         f"cond from {first['condition']:.3g} ({p} = {first[p]:g}) to {last['condition']:.3g} ({p} = {last[p]:g}); "
         f"L2RE from {_number(first['l2re'])} to {_number(last['l2re'])}.",
         f"{s['networks']} networks trained together in {s['training_s']:.0f} s.",
     ]
-    if s["failed"]:
-        without = "undefined" if s["r_without_failures"] is None else f"{s['r_without_failures']:.3f}"
+    if known:
+        (low, when_low), (high, when_high) = min(known), max(known)
         lines.append(
-            f"{s['failed']} of {len(rows)} values end with L2RE above 0.3: not solved. Without them r = {without}."
+            f"Along training r is between {low:.3f} (iteration {when_low}) and {high:.3f} (iteration {when_high}): when "
+            "the networks are looked at decides."
+        )
+    if s["failed"]:
+        lines.append(
+            f"{s['failed']} of {len(rows)} values end with L2RE above {_UNSOLVED:g}: not solved. Without them r = "
+            f"{_r(s['r_without_failures'])}."
         )
     return lines
 
@@ -155,13 +167,18 @@ def draw(data: Data) -> Figure:
         left.plot(ends, 10 ** (s["slope"] * ends + s["intercept"]), color=PAPER_COLOUR, lw=1, label=f"r = {s['r']:.3f}")
         left.legend()
     left.set(yscale="log", xlabel=f"MinMax({s['normalisation']}(condition number))", ylabel="L2RE", title=data["study"])
-    for row, shade in list(zip(rows, shades, strict=True))[:: max(1, len(rows) // _TICKS)]:
+    for i in np.unique(np.linspace(0, len(rows) - 1, _LINES).round().astype(int)):
+        row, shade = rows[i], shades[i]
         line = [h for h in data["history"] if h[p] == row[p]]
         label = f"{p} = {row[p]:.3g}, cond {row['condition']:.3g}"
         right.plot([h["iteration"] for h in line], [h["l2re"] for h in line], color=shade, lw=1.2, label=label)
     right.set(yscale="log", xlabel="iteration", ylabel="L2RE")
     right.legend(fontsize=7)
     return figure
+
+
+def _r(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"
 
 
 def _number(value: float | None) -> str:
