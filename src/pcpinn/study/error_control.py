@@ -133,7 +133,7 @@ STUDY = Study(
     "error <= (cond + alpha) sqrt(loss) / ||f||, alpha vanishing with the loss; with a preconditioner cond becomes "
     "||P^-1 b|| / ||u|| ||A^-1 P||, nearly 1 for a precise one. Finer drop tolerances converge faster and further; without a "
     "preconditioner the error stays large (its figure on preconditioner precision, Poisson problems).",
-    {"mesh_size": 0.05, "iterations": 5000, "width": 32, "drop_tolerances": (1e-1, 1e-2, 1e-3, 1e-4)},
+    {"mesh_size": 0.025, "iterations": 2500, "width": 32, "drop_tolerances": (1e-1, 1e-2, 1e-3, 1e-4)},
     {"mesh_size": 0.01, "iterations": 20_000, "width": 64, "drop_tolerances": (1e-1, 1e-2, 1e-3, 1e-4)},
     compute,
     words,

@@ -60,7 +60,7 @@ def compute(context: Context) -> Data:
         {
             "cells": (sizes["cells"],),
             "time_cells": 4 * sizes["cells"],
-            "degree": 2,
+            "degree": 3,
             "width": sizes["width"],
             "collocation": sizes["points"],
             "seed": context.seed,
@@ -153,8 +153,8 @@ STUDY = Study(
     "The error landscape of PINN and PCPINN along their paths",
     "on the one-dimensional wave equation the ordinary PINN wanders in a zone of high error, with long plateaus, while the "
     "preconditioned one dives down and converges (its first figure; how its plane is chosen it does not say).",
-    {"cells": 20, "width": 32, "points": 512, "iterations": 1500, "marks": 76, "grid": 25, "test": 1000},
-    {"cells": 40, "width": 64, "points": 8192, "iterations": 20_000, "marks": 401, "grid": 61, "test": 5000},
+    {"cells": 12, "width": 32, "points": 512, "iterations": 1500, "marks": 76, "grid": 25, "test": 1000},
+    {"cells": 25, "width": 64, "points": 8192, "iterations": 20_000, "marks": 401, "grid": 61, "test": 5000},
     compute,
     words,
     draw,
