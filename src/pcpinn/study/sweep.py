@@ -122,10 +122,12 @@ class Batch:
         inside = lower + (upper - lower) * sobol.draw(training.points, dtype=torch.float64)
         unit = torch.linspace(0, 1, training.test, dtype=torch.float64)
         grid = lower + (upper - lower) * torch.cartesian_prod(unit, unit)
-        numbers = torch.tensor(self.parameters, dtype=torch.float64)
-        self.inside = _cast(family.place(inside, numbers), like)
-        self.grid = _cast(family.place(grid, numbers), like)
-        self.exact = family.values(grid, self.parameters).to(like)
+        different = sorted(set(self.parameters))  # seeds share what depends on the parameter alone
+        which = torch.tensor([different.index(p) for p in self.parameters], device=device)
+        numbers = torch.tensor(different, dtype=torch.float64)
+        self.inside = _cast(family.place(inside, numbers), like, which)
+        self.grid = _cast(family.place(grid, numbers), like, which)
+        self.exact = family.values(grid, different).to(like)[which]
 
     def losses(self, step: int = 0) -> Tensor:
         """Mean squared residuals (k,) at the points of a step, differentiable in the weights."""
@@ -196,8 +198,10 @@ def _initial(shapes: Sequence[tuple[int, int]], seed: int) -> Tensor:
     return torch.cat(parts)
 
 
-def _cast(at: Located, like: Tensor) -> Located:
-    return Located(at.points.to(like), at.parameters.to(like), at.lift.to(like), at.distance.to(like))
+def _cast(at: Located, like: Tensor, which: Tensor) -> Located:
+    """In the networks' precision, on their device, once for each of them."""
+    lift, distance = at.lift.to(like)[which], at.distance.to(like)[which]
+    return Located(at.points.to(like), at.parameters.to(like)[which], lift, distance)
 
 
 def _part(at: Located, step: int, size: int) -> Located:
