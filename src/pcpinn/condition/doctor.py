@@ -13,7 +13,6 @@ import torch
 
 from ..discretize.mesh import Mesh
 from ..discretize.slab_mesh import AnyMesh, SlabMesh
-from ..discretize.system import Discretisation
 from ..errors import PcpinnError
 from ..precondition import ILU
 from ..problem.problem import Problem
@@ -26,6 +25,7 @@ from .findings import ORDER, Finding, graded
 from .record import ConditionNumber
 from .resolution import resolution_findings
 from .size import affordable, unknowns
+from .terms import largest_term, states
 from .whole_time import over_all_time
 
 Variants = Mapping[str, tuple[float, Callable[[float], Problem]]]
@@ -76,10 +76,12 @@ def diagnose(
     small, note = affordable(problem, settings, most=_MOST)
     seen = examine(problem, small)
     found = seen.number
-    findings = [*_condition(found), *_growth(problem, small, variants or {}, name)]
+    findings = [*_condition(seen), *_growth(problem, small, variants or {}, name)]
     findings += _preconditioner(seen, small, name)
     findings.append(_precision(seen, name))
-    findings += resolution_findings(whole, mesh, settings.degree, _states(seen.system.discretisation, seen.u), name)
+    findings += resolution_findings(
+        whole, mesh, settings.degree, states(seen.system.discretisation, seen.u, _STATES), name
+    )
     findings += boundary_findings(whole, mesh, name)
     findings += scaling_findings(_sizes(seen), name)
     findings.append(_cost(problem, settings, mesh, unknowns(whole, full), seen, name))
@@ -87,27 +89,23 @@ def diagnose(
     return Diagnosis(tuple(findings), found, note, time.perf_counter() - started)
 
 
-def _condition(found: ConditionNumber) -> list[Finding]:
-    left = 1e-3 * found.inverse_norm / found.norm_u if found.norm_u and not found.relative else 1e-3 * found.condition
+def _condition(seen: Examined) -> list[Finding]:
+    found = seen.number
     if found.relative:
         factors = f"||f||/||u|| = {found.ratio_f_u:.4g} times ||F^-1|| = {found.inverse_norm:.4g}"
         text = f"the condition number is {found.condition:.4g}: {factors}"
     else:
         text = f"f or u vanishes, so only the absolute condition number is there: ||F^-1|| = {found.inverse_norm:.4g}"
-    result = [Finding("condition", graded(left, 1e-2, 1, 1e3), found.condition, text)]
-    what = "relative residual" if found.relative else "residual"
-    hard = (
-        "easy"
-        if left < 1e-2
-        else "moderate"
-        if left < 0.1
-        else "hard"
-        if left < 1
-        else "hopeless without preconditioning"
-    )
-    text = f"expected difficulty for an ordinary PINN: {hard}; a {what} of 1e-3 leaves an error of up to {left:.1e}"
-    advice = "" if left < 1e-2 else "precondition: see the finding on preconditioners"
-    return [*result, Finding("difficulty", graded(left, 1e-2, 0.1, 1), left, text, advice)]
+    # A residual is small beside the terms of the equation, which cancel, rather than beside f, which may vanish.
+    terms = max(found.norm_f, largest_term(seen.system.discretisation, seen.u))
+    left = 1e-3 * terms * found.inverse_norm / (found.norm_u or 1.0)
+    hard = "easy" if left < 1e-2 else "moderate" if left < 0.1 else "hard" if left < 1 else "hopeless"
+    what = f"a residual of 1e-3 of the equation's terms (||.|| = {terms:.3g}) hides an error of up to {left:.1e}"
+    advice = "" if left < 1e-2 else "precondition, as the finding about preconditioners says"
+    return [
+        Finding("condition", graded(left, 1e-1, 1, 1e2), found.condition, text),
+        Finding("difficulty", graded(left, 1e-2, 0.1, 1), left, f"{hard} for an ordinary PINN: {what}", advice),
+    ]
 
 
 def _growth(problem: Problem, settings: Settings, variants: Variants, name: str) -> list[Finding]:
@@ -162,7 +160,7 @@ def half_of(mesh: AnyMesh) -> AnyMesh:
 def _preconditioner(seen: Examined, settings: Settings, name: str) -> list[Finding]:
     """The largest drop tolerance that is good enough; what the settings' own choice does."""
     start = f"pcpinn solve {name}"
-    if settings.time_scheme in ("radau", "gauss", "galerkin"):
+    if over_all_time(seen.system.discretisation.problem, settings)[1].time_scheme != "simplex":
         own = measured_with(seen, settings, "auto")
         text = f"{own.preconditioner} brings it to {_figure(own.condition)}; P^-1 b is {own.applied_error:.1e} from the solution"
         good = (own.condition or math.inf) <= _GOOD
@@ -211,21 +209,6 @@ def _precision(seen: Examined, name: str) -> Finding:
     return Finding("precision", graded(left, 1e-5, 1e-1), left, text, f"pcpinn solve {name} --set precision={choice}")
 
 
-def _states(discretisation: Discretisation, u: np.ndarray) -> np.ndarray:
-    """(m, d + C (1 + d)): points, and the solution's values and gradients there, by differences."""
-    x = discretisation.sample_points(_STATES).numpy()
-    lower, upper = discretisation.mesh.bounds
-    step = 1e-5 * (upper - lower)
-    here = discretisation.interpolate(u, x)
-    slopes = []
-    for axis in range(x.shape[1]):
-        moved = x.copy()
-        moved[:, axis] += np.where(x[:, axis] + step[axis] <= upper[axis], step[axis], -step[axis])
-        slopes.append((discretisation.interpolate(u, moved) - here) / (moved - x)[:, [axis]])
-    state = np.concatenate([here[:, :, None], np.stack(slopes, axis=2)], axis=2)
-    return np.column_stack([x, state.reshape(len(x), -1)])
-
-
 def _sizes(seen: Examined) -> dict[str, float]:
     discretisation, weights = seen.system.discretisation, seen.system.weights
     names = component_names(discretisation.problem.unknowns)
@@ -242,18 +225,16 @@ def _cost(problem: Problem, settings: Settings, mesh: AnyMesh, size: int, seen: 
     where = mesh.space if settings.march and isinstance(mesh, SlabMesh) else mesh
     weights = make_network(problem, where, replace(settings, precision="float64")).parameter_count
     started = time.perf_counter()
-    a = torch.ones(400, 400, dtype=torch.float64)
-    for _ in range(5):
-        a = a @ a / 400
-    speed = 10 * 400**3 / (time.perf_counter() - started)  # flop/s
+    a = torch.ones(1000, 1000)
+    for _ in range(3):
+        a = a @ a / 1000
+    speed = 6e9 / (time.perf_counter() - started)  # flop/s
     growth = (size / seen.number.dofs) ** (1.5 if where.dimension - where.has_time <= 2 else 2)
     setup = seen.seconds * max(growth, 1.0)
-    sampled = min(size, 10_000)
-    flops = (
-        2 * sampled * weights**2 + weights**3 / 3
-        if settings.optimiser in ("auto", "gauss-newton")
-        else 12 * size * weights
-    )
+    rows = min(size, settings.sample or max(4 * weights, 4000))
+    gram = 2 * rows * weights**2 + weights**3 / 3
+    passes = 12 * size * weights
+    flops = gram + passes if settings.optimiser in ("auto", "gauss-newton") else passes
     training = settings.iterations * flops / speed
     if settings.march:
         training *= (settings.time_cells or 10) / settings.march

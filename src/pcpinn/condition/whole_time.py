@@ -29,7 +29,11 @@ _STEPS, _TOLERANCE = 30, 1e-9
 
 def over_all_time(problem: Problem, settings: Settings) -> tuple[Problem, Settings]:
     """Settings that make one system of all of time; fields without a rate get an initial value, which nothing depends on."""
-    changes: dict[str, Any] = {**_AS_SLABS.get(settings.time_scheme, {}), "march": 0}
+    changes: dict[str, Any] = {
+        **_AS_SLABS.get(settings.time_scheme, {}),
+        "march": 0,
+        "iterations": max(1, settings.iterations),
+    }
     if settings.discretisation == "fdm":
         changes |= {"time_scheme": "simplex", "time_halvings": 0}
         if settings.cells is None and settings.mesh_size is None:
