@@ -24,7 +24,7 @@ from .discrete import Examined, examine, measured_with
 from .findings import ORDER, Finding, graded
 from .record import ConditionNumber
 from .resolution import resolution_findings
-from .size import affordable, unknowns
+from .size import affordable, first_steps, unknowns
 from .terms import largest_term, states
 from .whole_time import over_all_time
 
@@ -73,8 +73,7 @@ def diagnose(
     settings = (settings or Settings()).updated({"discretisation": "fem", "device": "cpu"})
     whole, full = over_all_time(problem, settings)
     mesh = make_mesh(whole, full)
-    small, note = affordable(problem, settings, most=_MOST)
-    seen = examine(problem, small)
+    small, seen, note = _examined(problem, settings)
     found = seen.number
     findings = [*_condition(seen), *_growth(problem, small, variants or {}, name)]
     findings += _preconditioner(seen, small, name)
@@ -87,6 +86,18 @@ def diagnose(
     findings.append(_cost(problem, settings, mesh, unknowns(whole, full), seen, name))
     findings.sort(key=lambda f: ORDER.index(f.severity))
     return Diagnosis(tuple(findings), found, note, time.perf_counter() - started)
+
+
+def _examined(problem: Problem, settings: Settings) -> tuple[Settings, Examined, str]:
+    """At reduced size; a march that needs its short steps, over the first of them."""
+    small, note = affordable(problem, settings, most=_MOST)
+    try:
+        return small, examine(problem, small), note
+    except PcpinnError:
+        if not settings.march:
+            raise
+    small, mesh, note = first_steps(problem, settings)
+    return small, examine(problem, small, mesh), note
 
 
 def _condition(seen: Examined) -> list[Finding]:
