@@ -26,6 +26,7 @@ from ..solve.solution import Solution
 from .bench import bench, report
 from .condition import condition
 from .display import published_table, result_table, standard_output_kept_clean, working_progress
+from .doctor import doctor
 from .options import AsJson, Changes, movie_path, pairs
 from .reference import reference_app
 from .study import study
@@ -212,6 +213,7 @@ def evaluate(
 
 
 app.command()(condition)
+app.command()(doctor)
 app.command()(bench)
 app.command()(report)
 app.command()(study)

@@ -14,7 +14,7 @@ from rich.table import Table
 from ..catalog.task import find_task
 from ..condition.number import METHODS, condition_number
 from ..condition.record import ConditionNumber
-from ..condition.size import affordable
+from ..condition.size import affordable, first_steps
 from ..errors import PcpinnError
 from .display import standard_output_kept_clean
 from .options import AsJson, Changes, pairs
@@ -48,7 +48,13 @@ def condition(
         given = pairs(changes)
         task = find_task(name, preset, given)
         settings, note = affordable(task.problem, task.settings, method)
-        found = condition_number(task.problem, method, wanted, settings)
+        try:
+            found = condition_number(task.problem, method, wanted, settings)
+        except PcpinnError:
+            if not (task.settings.march and method == "fem"):
+                raise
+            settings, mesh, note = first_steps(task.problem, task.settings)  # longer steps do not converge
+            found = condition_number(task.problem, method, wanted, settings, mesh=mesh)
         if path is not None:
             found.worst.plot(path, f"{task.record['problem']}: the error that the residual sees least")
     console = Console(stderr=as_json)

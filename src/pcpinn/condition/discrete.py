@@ -32,10 +32,29 @@ _SPREAD = 1e-5
 _KERNEL = 1e-8  # what a pinned equation leaves, beside its terms, if the pin only chooses among many solutions
 
 
+@dataclass(frozen=True)
+class Examined:
+    """A condition number and what it was found with: the system (linearised at the solution u) and its inverse."""
+
+    number: ConditionNumber
+    system: LinearSystem
+    inverse: Inverse
+    u: np.ndarray
+    seconds: float
+
+
 def discrete_condition(
     problem: Problem, settings: Settings, preconditioner: str | Preconditioner | None, mesh: AnyMesh | None = None
 ) -> ConditionNumber:
     """By finite elements, finite differences or slabs of time, as the settings say; arguments as of `condition_number`."""
+    started = time.perf_counter()
+    found = examine(problem, settings, mesh)
+    measured = None if preconditioner is None else measured_with(found, settings, preconditioner)
+    return replace(found.number, preconditioned=measured, seconds=time.perf_counter() - started)
+
+
+def examine(problem: Problem, settings: Settings, mesh: AnyMesh | None = None) -> Examined:
+    """The condition number, with all that led to it."""
     started = time.perf_counter()
     problem, settings = over_all_time(problem, settings)
     mesh = mesh or make_mesh(problem, settings)
@@ -47,17 +66,16 @@ def discrete_condition(
     discretisation = make_discretisation(problem, mesh, settings)
     linear = check_functions(discretisation)
     system, u = _solved(discretisation, linear, settings)
+    factorising = time.perf_counter()
     inverse = inverse_of(system.A, discretisation)
+    factorising = time.perf_counter() - factorising
     if u is None:
         u = inverse.solve(system.b)
     inverse_norm, worst = inverse_and_direction(system, inverse)
     norm_f = norm_of_right_hand_side(discretisation)
-    norm_u = float(np.sqrt(max(u @ (mass_matrix(discretisation) @ u), 0.0)))
+    norm_u = float(np.sqrt(max(float(u @ (mass_matrix(discretisation) @ u)), 0.0)))
     condition, ratio = condition_of(inverse_norm, norm_f, norm_u)
-    measured = None
-    if preconditioner is not None:
-        measured = _preconditioned(system, inverse, settings, preconditioner)
-    return ConditionNumber(
+    number = ConditionNumber(
         condition=condition,
         inverse_norm=inverse_norm,
         ratio_f_u=ratio,
@@ -68,10 +86,10 @@ def discrete_condition(
         dofs=discretisation.size,
         linear=linear,
         worst=_direction(discretisation, worst),
-        preconditioned=measured,
         seconds=time.perf_counter() - started,
         how=inverse.how,
     )
+    return Examined(number, system, inverse, u, factorising)
 
 
 def _solved(discretisation: Discretisation, linear: bool, settings: Settings) -> tuple[LinearSystem, np.ndarray | None]:
@@ -215,17 +233,22 @@ def _orthonormal(Z: np.ndarray, gram: sp.csr_matrix | None) -> np.ndarray:
     return Z @ (vectors / np.sqrt(values))
 
 
-def _preconditioned(
-    system: LinearSystem, inverse: Inverse, settings: Settings, wanted: str | Preconditioner
-) -> Preconditioned:
-    recipe = make_preconditioner(settings, system.discretisation) if isinstance(wanted, str) else wanted
+def measured_with(found: Examined, settings: Settings, wanted: str | Preconditioner) -> Preconditioned:
+    """What a preconditioner, by the settings' name or itself, does to a system."""
+    system, inverse = found.system, found.inverse
+    _, settings = over_all_time(system.discretisation.problem, settings)
+    recipe = (
+        make_preconditioner(settings.updated({"preconditioner": wanted}), system.discretisation)
+        if isinstance(wanted, str)
+        else wanted
+    )
     if isinstance(recipe, AutoILU):
         chosen = recipe.choose(system.A, system.discretisation.unknown_nodes, system.weights, system.component_of)
         recipe, state = chosen.preconditioner, chosen.state
     else:
         state = recipe.build(system.A)
-    found = measures(system.A, system.b, recipe, state, system.weights, (inverse.solve, inverse.solve_transposed))
-    return Preconditioned(recipe.name, settings=recipe.describe(state), **found)
+    measured = measures(system.A, system.b, recipe, state, system.weights, (inverse.solve, inverse.solve_transposed))
+    return Preconditioned(recipe.name, settings=recipe.describe(state), **measured)
 
 
 def _direction(discretisation: Discretisation, u: np.ndarray) -> Direction:

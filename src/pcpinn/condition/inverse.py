@@ -14,11 +14,12 @@ from ..discretize.finite_differences import FiniteDifferences
 from ..discretize.slabs import TimeSlabs
 from ..discretize.system import Discretisation
 from ..errors import PcpinnError
-from ..precondition import AMG, TimeOrder
+from ..precondition import AMG, Preconditioner, Separable, TimeOrder
 from ..precondition.inverse_norm import Map, factorised_inverse
 
 FACTORISED = {1: 2 * 10**6, 2: 300_000, 3: 20_000}  # unknowns up to which factors are made
 _SLAB_UNKNOWNS = 2 * 10**6
+_EXACT = 1e-6  # what an inverse by parts may leave of a right-hand side
 _SOLVED = 1e-7  # relative residual of conjugate gradients
 _SYMMETRIC = 1e-6  # coordinates of a grid are rounded
 
@@ -39,8 +40,8 @@ def inverse_of(A: sp.csr_matrix, discretisation: Discretisation) -> Inverse:
         PcpinnError: when it is singular, or too large for any of the ways.
     """
     n, d = A.shape[0], discretisation.mesh.dimension
-    if isinstance(discretisation, TimeSlabs) and discretisation.scheme.test_rate is None and n <= _SLAB_UNKNOWNS:
-        found = _slab_by_slab(A, discretisation)
+    if isinstance(discretisation, TimeSlabs) and n <= _SLAB_UNKNOWNS:
+        found = _of_slabs(A, discretisation)
         if found is not None:
             return found
     if n <= FACTORISED[d]:
@@ -59,10 +60,16 @@ def inverse_of(A: sp.csr_matrix, discretisation: Discretisation) -> Inverse:
     return Inverse(lambda r: solve(scale * r), lambda r: scale * solve(r), "multigrid")
 
 
-def _slab_by_slab(A: sp.csr_matrix, slabs: TimeSlabs) -> Inverse | None:
-    march = TimeOrder(slabs.slab_starts.tolist(), drop_tolerance=0.0)
+def _of_slabs(A: sp.csr_matrix, slabs: TimeSlabs) -> Inverse | None:
+    """The preconditioners that know time, where they are exact."""
+    recipe: Preconditioner = TimeOrder(slabs.slab_starts.tolist(), drop_tolerance=0.0)
+    how, parts = "slab by slab", slabs.kronecker
+    if slabs.scheme.test_rate is not None:
+        if parts is None:
+            return None
+        recipe, how = Separable(parts.terms, parts.fixed_layers, parts.fixed_nodes), "fast diagonalisation"
     try:
-        state = march.build(A)
+        state = recipe.build(A)
     except PcpinnError:  # some equation looks ahead in time, or a block is singular
         return None
     transposed = A.T.tocsr()
@@ -74,12 +81,12 @@ def _slab_by_slab(A: sp.csr_matrix, slabs: TimeSlabs) -> Inverse | None:
 
         return solve
 
-    found = Inverse(refined(march.apply, A), refined(march.apply_transpose, transposed), "slab by slab")
+    found = Inverse(refined(recipe.apply, A), refined(recipe.apply_transpose, transposed), how)
     probe = np.random.default_rng(1).normal(size=A.shape[0])
     for solve, matrix in ((found.solve, A), (found.solve_transposed, transposed)):
         with np.errstate(all="ignore"):
             left = np.linalg.norm(matrix @ solve(probe) - probe)
-        if not left <= 1e-6 * np.linalg.norm(probe):
+        if not left <= _EXACT * np.linalg.norm(probe):
             return None
     return found
 

@@ -13,6 +13,7 @@ from .whole_time import over_all_time
 MOST_UNKNOWNS = {1: 100_000, 2: 60_000, 3: 25_000}
 _MOST_IN_TIME = 40_000
 _ROUNDS = 6
+_FIRST = 4  # steps of a march
 
 
 def affordable(
@@ -40,6 +41,23 @@ def affordable(
     if current is first:
         return settings, ""
     return current, f"measured with {size} unknowns; the settings themselves make {begun}"
+
+
+def first_steps(problem: Problem, settings: Settings, most: int = 10_000) -> tuple[Settings, SlabMesh, str]:
+    """For marches whose steps must not be longer: their first steps, in space as coarse as need be."""
+    whole, current = over_all_time(problem, settings)
+    mesh = make_mesh(whole, current)
+    assert isinstance(mesh, SlabMesh)
+    times = mesh.times[: 1 + _FIRST]
+    for _ in range(2 * _ROUNDS):
+        short = SlabMesh(mesh.space, times)
+        size = make_discretisation(whole, short, current).size
+        if size <= most:
+            break
+        current = coarser(whole, current, max(most / size, 0.3)).updated({"time_cells": len(mesh.times) - 1})
+        mesh = SlabMesh(make_mesh(whole, current.updated({"time_cells": 4})).space, mesh.times)  # type: ignore[union-attr]
+    note = f"measured over the first {len(times) - 1} steps, t < {times[-1]:g}, with {size} unknowns"
+    return current, short, note
 
 
 def unknowns(problem: Problem, settings: Settings) -> int:

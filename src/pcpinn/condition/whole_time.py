@@ -24,12 +24,16 @@ _AS_SLABS: dict[str, dict[str, Any]] = {
     "bdf2": {"time_scheme": "radau", "time_order": 2},
 }
 _CELLS = {1: 200, 2: 50, 3: 20}  # along each axis of a box, for finite differences
-_STEPS, _TOLERANCE = 30, 1e-9
+_STEPS, _TOLERANCE, _SMALLEST = 30, 1e-9, 1 / 64
 
 
 def over_all_time(problem: Problem, settings: Settings) -> tuple[Problem, Settings]:
     """Settings that make one system of all of time; fields without a rate get an initial value, which nothing depends on."""
-    changes: dict[str, Any] = {**_AS_SLABS.get(settings.time_scheme, {}), "march": 0}
+    changes: dict[str, Any] = {
+        **_AS_SLABS.get(settings.time_scheme, {}),
+        "march": 0,
+        "iterations": max(1, settings.iterations),
+    }
     if settings.discretisation == "fdm":
         changes |= {"time_scheme": "simplex", "time_halvings": 0}
         if settings.cells is None and settings.mesh_size is None:
@@ -67,16 +71,23 @@ def solve_in_steps(slabs: TimeSlabs, degree: int, quadrature: int | None = None)
 
 
 def _solve_window(window: Window, U: torch.Tensor, t: float) -> torch.Tensor:
+    """Newton's method, damped until the next correction with the same factors is smaller."""
     for _ in range(_STEPS):
         try:
             lu = spla.splu(window.linearise(U).to_scipy().tocsc())
         except RuntimeError as error:
             raise PcpinnError(f"the step to t = {t:g} is singular", "check the conditions") from error
-        move = torch.from_numpy(lu.solve(window.residual(U).numpy().ravel())).reshape(U.shape)
-        U = U - move
-        size = float(move.norm()) / (float(U.norm()) or 1.0)
-        if size <= _TOLERANCE:
-            return U
-        if not np.isfinite(size):
+
+        def correction(at: torch.Tensor, lu: spla.SuperLU = lu) -> torch.Tensor:
+            return torch.from_numpy(lu.solve(window.residual(at).numpy().ravel())).reshape(at.shape)
+
+        move = correction(U)
+        size, factor = float(move.norm()), 1.0
+        if size <= _TOLERANCE * (float((U - move).norm()) or 1.0):
+            return U - move
+        while factor >= _SMALLEST and not float(correction(U - factor * move).norm()) <= (1 - factor / 4) * size:
+            factor /= 2
+        if factor < _SMALLEST:
             break
+        U = U - factor * move
     raise PcpinnError(f"Newton's method failed in the step to t = {t:g}", "take shorter steps (time_cells)")
