@@ -18,7 +18,7 @@ from .options import AsJson, Changes, pairs
 def study(
     name: Annotated[str, typer.Argument(metavar="STUDY", help=f"{', '.join(STUDIES)}.")],
     problem: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A problem of the catalog, for the studies of any: ntk.")
+        str | None, typer.Argument(metavar="NAME", help="A problem of the catalog, for the studies of any: ntk.")
     ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="The paper's size: meant for a GPU. The default takes minutes on two cores.")
