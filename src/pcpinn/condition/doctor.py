@@ -267,7 +267,7 @@ def _cost(problem: Problem, settings: Settings, mesh: AnyMesh, size: int, seen: 
     total = setup + training
     text = (
         f"{size} unknowns, {weights} weights, {settings.iterations} iterations: set-up about {setup:.0f} s, "
-        f"training about {training:.0f} s and factors {memory:.2g} GiB on this machine (a rough guess)"
+        f"training at most about {training:.0f} s, factors {memory:.2g} GiB on this machine (a rough guess)"
     )
     quick = f"pcpinn solve {name} --preset quick"
     return Finding("cost", graded(total, 120, 3600), total, text, quick if total > 120 else f"pcpinn solve {name}")
