@@ -90,6 +90,12 @@ def coarser(problem: Problem, settings: Settings, factor: float) -> Settings:
         lower, upper = problem.domain.bounds  # type: ignore[attr-defined]
         space = (upper - lower)[: problem.domain.dimension - timed]
         changes["mesh_size"] = stretch * (settings.mesh_size or float(space.max()) / 25)
+        if settings.curvature is not None:
+            changes["curvature"] = max(1.0, settings.curvature / stretch)
+        if settings.degree > 2:  # cells along curved sides stay small
+            changes["degree"] = settings.degree - 1
+    if settings.time_halvings:
+        changes["time_halvings"] = settings.time_halvings // 2
     if settings.layers > 1:
         changes["layers"] = settings.layers - 1
     return settings.updated(changes)
