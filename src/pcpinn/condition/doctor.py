@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -16,7 +17,7 @@ from ..discretize.slab_mesh import AnyMesh, SlabMesh
 from ..errors import PcpinnError
 from ..precondition import ILU
 from ..problem.problem import Problem
-from ..solve.build import make_mesh, make_network
+from ..solve.build import make_discretisation, make_mesh, make_network
 from ..solve.settings import Settings
 from ..solve.solution import component_names
 from .checks import boundary_findings, scaling_findings
@@ -24,13 +25,14 @@ from .discrete import Examined, examine, measured_with
 from .findings import ORDER, Finding, graded
 from .record import ConditionNumber
 from .resolution import resolution_findings
-from .size import affordable, first_steps, unknowns
+from .size import affordable, first_steps
 from .terms import largest_term, states
 from .whole_time import over_all_time
 
 Variants = Mapping[str, tuple[float, Callable[[float], Problem]]]
 
 _MOST, _MOST_GROWTH = 15_000, 5_000  # unknowns that are examined, and those of a comparison
+_CHEAP = 3  # times as many for marches along a line: short steps, small factors
 _DROPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 _GOOD, _NEAR = 1.1, 0.05  # condition after preconditioning and error of P^-1 b that are good enough
 _STATES = 300  # points at which coefficients are looked at
@@ -73,7 +75,8 @@ def diagnose(
     settings = (settings or Settings()).updated({"discretisation": "fem", "device": "cpu"})
     whole, full = over_all_time(problem, settings)
     mesh = make_mesh(whole, full)
-    small, seen, note = _examined(problem, settings)
+    size = make_discretisation(whole, mesh, full).size
+    small, seen, note = _examined(problem, settings, size)
     found = seen.number
     findings = [*_condition(seen), *_growth(problem, small, variants or {}, name)]
     findings += _preconditioner(seen, small, name)
@@ -83,14 +86,14 @@ def diagnose(
     )
     findings += boundary_findings(whole, mesh, name)
     findings += scaling_findings(_sizes(seen), name)
-    findings.append(_cost(problem, settings, mesh, unknowns(whole, full), seen, name))
+    findings.append(_cost(problem, settings, mesh, size, seen, name))
     findings.sort(key=lambda f: ORDER.index(f.severity))
     return Diagnosis(tuple(findings), found, note, time.perf_counter() - started)
 
 
-def _examined(problem: Problem, settings: Settings) -> tuple[Settings, Examined, str]:
+def _examined(problem: Problem, settings: Settings, size: int) -> tuple[Settings, Examined, str]:
     """At reduced size; a march that needs its short steps, over the first of them."""
-    small, note = affordable(problem, settings, most=_MOST)
+    small, note = affordable(problem, settings, most=_MOST * _more(problem, settings), size=size)
     try:
         return small, examine(problem, small), note
     except PcpinnError:
@@ -98,6 +101,10 @@ def _examined(problem: Problem, settings: Settings) -> tuple[Settings, Examined,
             raise
     small, mesh, note = first_steps(problem, settings)
     return small, examine(problem, small, mesh), note
+
+
+def _more(problem: Problem, settings: Settings) -> int:
+    return _CHEAP if settings.time_scheme != "simplex" and problem.domain.dimension == 2 else 1
 
 
 def _condition(seen: Examined) -> list[Finding]:
@@ -121,7 +128,7 @@ def _condition(seen: Examined) -> list[Finding]:
 
 def _growth(problem: Problem, settings: Settings, variants: Variants, name: str) -> list[Finding]:
     """||F^-1|| with half or twice a parameter, or on half the domain."""
-    small, _ = affordable(problem, settings, most=_MOST_GROWTH)
+    small, _ = affordable(problem, settings, most=_MOST_GROWTH * _more(problem, settings))
     result = []
     try:
         here = examine(problem, small).number
@@ -189,6 +196,13 @@ def _preconditioner(seen: Examined, settings: Settings, name: str) -> list[Findi
         tried.append((drop, own))
         if own.condition is not None and own.condition <= _GOOD and own.applied_error <= _NEAR:
             break
+    if not tried or not (tried[-1][1].condition or math.inf) <= 2:
+        with contextlib.suppress(PcpinnError):  # other orders of elimination, refinement
+            own = measured_with(seen, settings.updated({"drop_tolerance": "auto", "refinement": 0}), "ilu")
+            if (own.condition or math.inf) <= 2:
+                text = f"ILU with a drop tolerance chosen by its quality brings it to {_figure(own.condition)}"
+                command = f"{start} --set preconditioner=ilu --set drop_tolerance=auto"
+                return [Finding("preconditioner", "fine", own.condition, text, command)]
     if not tried:
         return [
             Finding(
@@ -253,7 +267,7 @@ def _cost(problem: Problem, settings: Settings, mesh: AnyMesh, size: int, seen: 
     total = setup + training
     text = (
         f"{size} unknowns, {weights} weights, {settings.iterations} iterations: set-up about {setup:.0f} s, "
-        f"training about {training:.0f} s and factors {memory:.2g} GiB on this machine (a rough guess)"
+        f"training at most about {training:.0f} s, factors {memory:.2g} GiB on this machine (a rough guess)"
     )
     quick = f"pcpinn solve {name} --preset quick"
     return Finding("cost", graded(total, 120, 3600), total, text, quick if total > 120 else f"pcpinn solve {name}")

@@ -10,7 +10,7 @@ import torch
 from ..discretize.mesh import Mesh
 from ..discretize.pointwise import Pointwise, dirichlet_values
 from ..discretize.slab_mesh import ENDS, AnyMesh, SlabMesh
-from ..problem.conditions import Dirichlet
+from ..problem.conditions import Cauchy, Dirichlet
 from ..problem.problem import Problem
 from .findings import Finding, graded
 from .l2 import right_hand_side
@@ -132,6 +132,8 @@ def _coefficients(
     J = Pointwise(problem).jacobian(x, values).numpy()  # (n, C, 1 + d, C, 1 + d)
     space = d - mesh.has_time
     h = float(np.median(cells.extent[:, :space].max(axis=1)))
+    conditions = (c for by_field in problem.conditions.values() for c in by_field.values())
+    stepped = mesh.has_time and any(isinstance(c, Cauchy) for c in conditions)
     result: list[Finding] = []
     peclet, waves, layers, contrast, courant = 0.0, 0.0, 0.0, 1.0, 0.0
     for c in range(C):
@@ -146,7 +148,7 @@ def _coefficients(
             number = np.sqrt(np.abs(r[diffusive]) / a[diffusive]) * h / degree
             waves = max(waves, float(np.where(r[diffusive] < 0, number, 0.0).max()))
             layers = max(layers, float(np.where(r[diffusive] > 0, number, 0.0).max()))
-            if mesh.has_time:
+            if stepped:
                 speed = np.sqrt(a[diffusive] / np.maximum(np.abs(own[diffusive, d, d]), 1e-300))
                 if np.abs(own[:, d, d]).max() > _TINY:
                     dt = float(np.median(cells.extent[:, -1]))

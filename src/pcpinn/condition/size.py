@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..discretize.mesh import Mesh
 from ..discretize.slab_mesh import SlabMesh
 from ..problem.problem import Problem
+from ..problem.shape_base import SpaceTime
 from ..solve.build import make_discretisation, make_mesh
 from ..solve.settings import Settings
 from .whole_time import over_all_time
@@ -17,11 +19,17 @@ _FIRST = 4  # steps of a march
 
 
 def affordable(
-    problem: Problem, settings: Settings, method: str = "fem", most: int | None = None
+    problem: Problem, settings: Settings, method: str = "fem", most: int | None = None, size: int | None = None
 ) -> tuple[Settings, str]:
     """The settings, coarser where they would make too many unknowns; and a note that says so, or nothing.
 
-    ||F^-1|| belongs to smooth functions, as a rule, and is the same on coarser meshes to a few digits.
+    ||F^-1|| belongs to smooth functions, as a rule, and is the same on coarser meshes to a few digits. A user's own mesh is
+    taken as it is.
+
+    Args:
+        problem, settings, method: as of `condition_number`.
+        most: unknowns; by default what takes seconds.
+        size: unknowns that the settings make, if they are counted already.
     """
     discretisation = "fdm" if method == "fdm" else "fem"
     settings = settings.updated({"discretisation": discretisation})
@@ -31,12 +39,14 @@ def affordable(
         else MOST_UNKNOWNS[problem.domain.dimension]
     )
     whole, first = over_all_time(problem, settings)
-    size = begun = unknowns(whole, first)
+    if isinstance(problem.domain, Mesh):
+        return settings, ""
+    size = begun = size or unknowns(whole, first)
     current = first
     for _ in range(_ROUNDS):
         if size <= limit:
             break
-        current = coarser(whole, current, (limit / size))
+        current = coarser(whole, current, limit / size)
         size = unknowns(whole, current)
     if current is first:
         return settings, ""
@@ -67,21 +77,25 @@ def unknowns(problem: Problem, settings: Settings) -> int:
 
 def coarser(problem: Problem, settings: Settings, factor: float) -> Settings:
     """Settings with about `factor` times as many unknowns, spread over all axes."""
-    mesh = make_mesh(problem, settings)
-    stretch = max(1.05, (1 / factor) ** (1 / mesh.dimension))
+    timed = isinstance(problem.domain, SpaceTime)
+    stretch = max(1.05, (1 / factor) ** (1 / problem.domain.dimension))
     changes: dict[str, Any] = {}
-    if isinstance(mesh, SlabMesh) or settings.time_cells is not None:
-        slabs = len(mesh.times) - 1 if isinstance(mesh, SlabMesh) else settings.time_cells or 1
-        fewer = max(4, int((slabs - settings.time_halvings) / stretch))
-        changes["time_cells"] = fewer
+    if timed and (settings.time_scheme != "simplex" or settings.time_cells is not None):
+        changes["time_cells"] = fewer = max(4, int((settings.time_cells or 10) / stretch))
         if settings.time_order > 2 and fewer == 4:
             changes["time_order"] = 2
     if settings.cells is not None:
         changes["cells"] = tuple(max(3, int(c / stretch)) for c in settings.cells)
     else:
         lower, upper = problem.domain.bounds  # type: ignore[attr-defined]
-        space = (upper - lower)[: mesh.dimension - mesh.has_time]
+        space = (upper - lower)[: problem.domain.dimension - timed]
         changes["mesh_size"] = stretch * (settings.mesh_size or float(space.max()) / 25)
+        if settings.curvature is not None:
+            changes["curvature"] = max(1.0, settings.curvature / stretch)
+        if settings.degree > 2:  # cells along curved sides stay small
+            changes["degree"] = settings.degree - 1
+    if settings.time_halvings:
+        changes["time_halvings"] = settings.time_halvings // 2
     if settings.layers > 1:
         changes["layers"] = settings.layers - 1
     return settings.updated(changes)
