@@ -14,6 +14,7 @@ from ..problem.field import Local
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
 from ..solve.reference import Reference
+from .burgers1d_c import STEPS
 from .entry import PAPER, Entry
 from .evaluation import grid_points
 from .makers.exponential import march
@@ -93,19 +94,7 @@ def _series(nu: float, size: int, places: np.ndarray, times: np.ndarray, longest
     return values
 
 
-_OURS = {
-    "degree": 4,
-    "time_scheme": "radau",
-    "time_order": 3,
-    "march": 1,
-    "features": "log",
-    "feature_count": 6,
-    "feature_low": -2.0,
-    "feature_high": 3.0,
-    "depth": 2,
-    "iterations": 0,  # wide enough for least squares in the last layer alone
-    "start_iterations": 0,
-}
+_OURS = STEPS | {"feature_high": 3.0}
 
 ENTRY = Entry(
     name="burgers1d",

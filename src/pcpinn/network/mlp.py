@@ -60,6 +60,17 @@ class Architecture:
         return cls(**{**data, "features": Features(**data["features"])})
 
 
+def split_layers(theta: Tensor, shapes: Sequence[tuple[int, int]]) -> list[tuple[Tensor, Tensor]]:
+    """Views of a flat vector: weight (out, in) and bias (out,) of each layer."""
+    result, at = [], 0
+    for out, inputs in shapes:
+        weight = theta[at : at + out * inputs].view(out, inputs)
+        at += out * inputs
+        result.append((weight, theta[at : at + out]))
+        at += out
+    return result
+
+
 class MLP(nn.Module):
     """A perceptron whose weights are one flat vector `theta`, so that optimisers see a plain least-squares unknown.
 
@@ -124,13 +135,7 @@ class MLP(nn.Module):
 
     def layers(self, theta: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Views of theta: weight (out, in) and bias (out,) of each layer."""
-        result, at = [], 0
-        for out, inputs in self._shapes:
-            weight = theta[at : at + out * inputs].view(out, inputs)
-            at += out * inputs
-            result.append((weight, theta[at : at + out]))
-            at += out
-        return result
+        return split_layers(theta, self._shapes)
 
     def encode(self, x: Tensor) -> Tensor:
         """What the first layer sees of points (..., d): scaled coordinates and features; no weights in it."""

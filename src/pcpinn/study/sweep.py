@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.func import vmap
 
 from ..network.initialisation import initialise_layer
+from ..network.mlp import split_layers
 from ..progress import Progress
 from .family import Family, Located, compose
 from .jets import network_jets, network_values
@@ -134,7 +135,7 @@ class Batch:
         at = _part(self.inside, step, self.training.batch)
 
         def of_one(theta: Tensor, p: Tensor, lift: Tensor, distance: Tensor) -> Tensor:
-            u = compose(lift, distance, network_jets(self._layers(theta), at.points))
+            u = compose(lift, distance, network_jets(split_layers(theta, self.shapes), at.points))
             return self.family.residual(at.points, p, u[0], u[1:3].T, u[3:5].T).square().mean()
 
         result: Tensor = vmap(of_one)(self.theta, at.parameters, at.lift, at.distance)
@@ -146,7 +147,7 @@ class Batch:
         at = self.grid
 
         def of_one(theta: Tensor, lift: Tensor, distance: Tensor, exact: Tensor) -> Tensor:
-            u = lift[0] + distance[0] * network_values(self._layers(theta), at.points)
+            u = lift[0] + distance[0] * network_values(split_layers(theta, self.shapes), at.points)
             return (u - exact).norm() / exact.norm()
 
         result: Tensor = vmap(of_one, chunk_size=16)(self.theta, at.lift, at.distance, self.exact)
@@ -171,15 +172,6 @@ class Batch:
                 adam.step()
         history.seconds = time.perf_counter() - started
         return history
-
-    def _layers(self, theta: Tensor) -> list[tuple[Tensor, Tensor]]:
-        layers, at = [], 0
-        for out, inputs in self.shapes:
-            weight = theta[at : at + out * inputs].view(out, inputs)
-            at += out * inputs
-            layers.append((weight, theta[at : at + out]))
-            at += out
-        return layers
 
 
 def _shapes(training: Training) -> list[tuple[int, int]]:
