@@ -12,6 +12,7 @@ from torch import Tensor
 from ..discretize.window import MarchSpace, Window, WindowMatrix
 from ..errors import PcpinnError
 from ..network.mlp import MLP
+from ..network.placed import PlacedNetwork
 from ..precondition.stages import Stages, StageSolver
 from ..precondition.window_residual import WindowResidual
 from ..progress import Progress
@@ -103,7 +104,7 @@ class WindowSolver:
         self.space, self.network, self.recipe = space, network, recipe
         self.optimiser, self.settings, self.seed = optimiser, settings, seed
         self.nodes = WindowNodes.of(space, layers)
-        self._encoded = network.encode_once(torch.as_tensor(self.nodes.points).to(network.theta))
+        self._placed = PlacedNetwork(network, torch.as_tensor(self.nodes.points).to(network.theta))
         self.heads = HeadSolver()
         self.solver: StageSolver | None = None
         self.operator: WindowResidual | None = None
@@ -120,10 +121,8 @@ class WindowSolver:
 
     def values(self) -> Tensor:
         """The network at all unknowns, (L, n), on the device of the discretisation."""
-        with torch.no_grad():
-            theta = self.network.theta
-            at_points = self.network.propagate(theta, self._encoded)
-            u = at_points[torch.from_numpy(self.nodes.point_of).to(theta.device), self._component]
+        at_points = self._placed.values()
+        u = at_points[torch.from_numpy(self.nodes.point_of).to(at_points.device), self._component]
         return u.double().to(self.space.device).reshape(-1, self.space.size)
 
     @property
@@ -249,7 +248,7 @@ class WindowSolver:
             )
         if own.causality > 0:
             operator = self._causal(operator, U)
-        loss = LeastSquares(self.network, self.nodes, operator, rescale=False, encoded=self._encoded)
+        loss = LeastSquares(self.network, self.nodes, operator, rescale=False, placed=self._placed)
         wanted = max(0.3 * own.tolerance, min(0.1, correction) * correction)
         untouched, start = self.network.theta.detach().clone(), float(loss.known_residual().norm())
         residual = start
