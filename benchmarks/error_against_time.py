@@ -34,7 +34,6 @@ from recorder import OutOfTime, Recorder
 from pcpinn import PcpinnError, Problem, Reference, solve
 from pcpinn.baselines import solve_pinn
 from pcpinn.baselines.pinn import strong_loss
-from pcpinn.baselines.points import boundary_points, spacing_of
 from pcpinn.catalog import CATALOG, find_entry
 from pcpinn.catalog.prepared import SUFFIX, read_prepared
 from pcpinn.catalog.task import Task
@@ -43,6 +42,7 @@ from pcpinn.discretize.system import LinearSystem
 from pcpinn.network import MLP
 from pcpinn.solve.build import make_device, make_mesh, make_network
 from pcpinn.solve.linear import preconditioned_loss
+from pcpinn.solve.points import boundary_points, spacing_of
 from pcpinn.solve.run import run
 from pcpinn.solve.settings import Settings
 from pcpinn.train import Loss

@@ -9,7 +9,7 @@ import pcpinn
 
 ROOT = Path(pcpinn.__file__).parent
 ROOMS = ("problem", "discretize", "precondition", "network", "train", "solve", "condition", "catalog", "baselines",
-         "bench", "cli")  # fmt: skip
+         "bench", "study", "cli")  # fmt: skip
 FREE = ("errors", "files", "progress", "environment")  # of no room: may be imported by all, import no room
 FILES = sorted(ROOT.rglob("*.py"))
 LONGEST = 350

@@ -10,6 +10,8 @@ solution = pc.solve(problem, mesh_size=0.05)
 solution([[0.1, 0.9]])
 """
 
+from .condition.number import condition_number
+from .condition.record import ConditionNumber
 from .discretize.mesh import Mesh
 from .discretize.meshfile import read_mesh
 from .environment import package_version
@@ -42,6 +44,7 @@ __all__ = [
     "Ball",
     "Box",
     "Cauchy",
+    "ConditionNumber",
     "Cylinder",
     "Dirichlet",
     "Disk",
@@ -66,6 +69,7 @@ __all__ = [
     "Settings",
     "Solution",
     "SpaceTime",
+    "condition_number",
     "continuation",
     "load",
     "read_mesh",

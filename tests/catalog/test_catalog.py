@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch.func import jacfwd, vmap
 
+from pcpinn import PcpinnError
 from pcpinn.catalog import CATALOG, PRESETS
 from pcpinn.catalog.makers import MAKERS
 from pcpinn.catalog.published import best_baseline, paper_result, published_figures
@@ -61,6 +62,8 @@ def test_anatomy(entry):
         ("poisson2d-c", {"mesh_size": 0.1, "curvature": 1.5}, {"mesh_size": 0.05, "curvature": 3.0}, 5),
         ("poisson2d-cg", {"mesh_size": 0.16, "degree": 2}, {"mesh_size": 0.08, "degree": 2, "curvature": 4.0}, 5),
         ("wave1d-c", {"cells": 6, "time_cells": 24}, {"cells": 12, "time_cells": 48}, 12),
+        ("wave1d", {"cells": 6, "time_cells": 24, "C": 1.5}, {"cells": 12, "time_cells": 48, "C": 1.5}, 10),
+        ("helmholtz2d", {"cells": (6, 6), "A": 3}, {"cells": (12, 12), "A": 3}, 10),
     ],
 )
 def test_finite_elements_converge_to_the_reference(name, coarse, fine, ratio):
@@ -78,6 +81,11 @@ def test_finite_elements_converge_to_the_reference(name, coarse, fine, ratio):
         ("heat2d-cg", {"mesh_size": 2.5, "time_cells": 5, "degree": 1, "curvature": 2.0}, 0.1),
         ("ns2d-c", {"mesh_size": 0.15, "degree": 2}, 0.03),
         ("ns2d-cg", {"mesh_size": 0.5, "degree": 2}, 0.02),
+        (
+            "burgers1d",
+            {"cells": (40,), "time_cells": 20, "degree": 2, "march": 0, "time_scheme": "simplex", "iterations": 1},
+            0.01,
+        ),
     ],
 )
 def test_finite_elements_come_near_the_shipped_reference(name, changes, error):
@@ -189,6 +197,16 @@ def test_parameters_change_the_problem_and_its_reference():
     assert entry.reference(**parameters).points.max() == pytest.approx(np.pi / 2)
     x = torch.tensor([0.3], dtype=torch.float64)
     assert float(entry.problem(**parameters).source(x, None)) == pytest.approx(-16 * np.sin(1.2))
+
+
+def test_references_of_burgers_are_refused_where_they_are_not_resolved():
+    with pytest.raises(PcpinnError, match="out of the reference's reach"):
+        CATALOG["burgers1d"].reference(nu=1e-4)
+
+
+def test_study_problems_are_in_no_table_of_the_paper():
+    for name in ("wave1d", "helmholtz2d", "burgers1d"):
+        assert paper_result(name) is None
 
 
 def test_published_figures():

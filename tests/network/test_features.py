@@ -137,3 +137,35 @@ def test_corners_that_do_not_fit():
         Features("none", corners=((0.0,),)).width(2)
     with pytest.raises(PcpinnError, match="corner_size"):
         Features("none", corners=((0.0, 1.0),), corner_size=0.0)
+
+
+def test_waves_are_all_plane_waves_of_a_disc():
+    features = Features("waves", 3, periodic=(0, 1))
+    waves = features.frequencies(2, torch.Generator()).T / torch.pi
+    found = {tuple(round(c) for c in k) for k in waves.tolist()}
+    wanted = {(i, j) for i in range(-3, 4) for j in range(-3, 4) if 0 < i * i + j * j <= 9}
+    assert torch.equal(waves, waves.round())
+    assert len(found) == len(waves) == len(wanted) // 2
+    assert found | {(-i, -j) for i, j in found} == wanted
+    assert features.width(2) == len(wanted)
+
+
+@pytest.mark.parametrize(
+    ("periodic", "inputs", "count"), [((), 2, 3), ((0,), 2, 3), ((0, 1), 2, 0), ((0, 1), 2, 5000), ((0, 1, 2), 3, 200)]
+)
+def test_waves_need_a_periodic_box_of_reasonable_size(periodic, inputs, count):
+    with pytest.raises(PcpinnError):
+        Features("waves", count, periodic=periodic).width(inputs)
+
+
+def test_cosines_are_the_products_without_slope_on_the_walls():
+    network = MLP(Architecture(1, 0, features=Features("cosines", 2)), [0.0, -1.0], [2.0, 1.0], 1, generator())
+    assert network.parameter_count == 5 + 1  # (0, 1), (0, 2), (1, 0), (1, 1), (2, 0) and a constant
+    x = torch.tensor([[0.3, -0.4], [2.0, 1.0]], dtype=torch.float64)
+    along = torch.cos(torch.pi / 2 * x[:, :1] * torch.arange(3))
+    across = torch.cos(torch.pi / 2 * (x[:, 1:] + 1) * torch.arange(3))
+    wanted = [along[:, i] * across[:, j] for i, j in ((0, 1), (0, 2), (1, 0), (1, 1), (2, 0))]
+    assert torch.allclose(network.encode(x), torch.stack(wanted, 1), atol=1e-14)
+    assert torch.equal(network.encode_once(x, rows=1), network.encode(x))
+    with pytest.raises(PcpinnError, match="feature_count=0"):
+        Features("cosines", 0)

@@ -114,7 +114,7 @@ def test_architecture_through_plain_data(features):
     ("choices", "message"),
     [
         ({"width": 0}, "width=0"),
-        ({"depth": 0}, "depth=0"),
+        ({"depth": -1}, "depth=-1"),
         ({"activation": "relu"}, "activation='relu'"),
         ({"initialisation": "zeros"}, "initialisation='zeros'"),
         ({"features": Features("fourier")}, "features='fourier'"),

@@ -135,7 +135,7 @@ def test_wrong_values_are_refused(key, value):
     assert caught.value.remedy.startswith("give ")
 
 
-COUNTS = ["iterations", "width", "depth", "degree", "time_cells", "quadrature"]
+COUNTS = ["iterations", "width", "degree", "time_cells", "quadrature"]
 SIZES = ["drop_tolerance", "fill_factor", "mesh_size", "time_limit", "learning_rate", "damping", "curvature"]
 
 

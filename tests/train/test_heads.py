@@ -6,18 +6,22 @@ import torch
 from pcpinn.network import MLP, Architecture, Features
 from pcpinn.precondition.misfit import Misfit
 from pcpinn.solve.march_window import WindowNodes
-from pcpinn.train import LeastSquares
+from pcpinn.train import LeastSquares, heads
 from pcpinn.train.heads import HeadSolver
 
 
-def loss_for(width=24, heads=3):
+def loss_for(width=24, outputs=3, architecture=None):
     x = np.linspace(-1, 1, 81)[:, None]
     network = MLP(
-        Architecture(width, 1, features=Features("none")), [-1.0], [1.0], heads, torch.Generator().manual_seed(0)
+        architecture or Architecture(width, 1, features=Features("none")),
+        [-1.0],
+        [1.0],
+        outputs,
+        torch.Generator().manual_seed(0),
     )
-    nodes = WindowNodes(x, np.tile(np.arange(81), heads), np.repeat(np.arange(heads), 81))
-    target = torch.from_numpy(np.concatenate([np.sin((k + 1) * x[:, 0]) for k in range(heads)]))
-    weights = np.tile(np.linspace(1, 2, 81), heads) / 100
+    nodes = WindowNodes(x, np.tile(np.arange(81), outputs), np.repeat(np.arange(outputs), 81))
+    target = torch.from_numpy(np.concatenate([np.sin((k + 1) * x[:, 0]) for k in range(outputs)]))
+    weights = np.tile(np.linspace(1, 2, 81), outputs) / 100
     return LeastSquares(
         network, nodes, Misfit(target.numpy(), weights, torch.float64, torch.device("cpu")), rescale=False
     ), target
@@ -54,3 +58,28 @@ def test_weights_do_not_pile_up():
             loss.theta[-loss.network.head_size :] *= 1.5
         solver.step(loss)
     assert float(loss.theta.detach().abs().max()) < 2 * size
+
+
+def test_normal_equations_give_what_orthogonal_factors_give(monkeypatch):
+    """Piece by piece and without a copy of the table."""
+    loss, _ = loss_for(architecture=Architecture(1, 0, features=Features("waves", 6, periodic=(0,))))
+    assert loss.theta.numel() == 3 * 13  # six sines, six cosines, a constant
+    start = loss.theta.detach().clone()
+    first = HeadSolver().step(loss)
+    weights = loss.theta.detach().clone()
+    monkeypatch.setattr(heads, "_LARGE", 0)
+    monkeypatch.setattr(heads, "_ROWS", 7)
+    with torch.no_grad():
+        loss.theta.copy_(start)
+    second = HeadSolver().step(loss)
+    assert abs(second - first) < 1e-6 * first
+    assert float((loss.theta.detach() - weights).norm()) < 1e-6 * float(weights.norm())
+
+
+def test_normal_equations_of_dependent_features_are_damped_until_they_can_be_solved(monkeypatch):
+    monkeypatch.setattr(heads, "_LARGE", 0)
+    loss, _ = loss_for(width=24)
+    with torch.no_grad():
+        weight, bias = loss.network.layers(loss.theta)[0]
+        weight[1::2], bias[1::2] = weight[::2].clone(), bias[::2].clone()  # each feature twice
+    assert HeadSolver().step(loss) < 1e-3

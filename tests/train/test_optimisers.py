@@ -6,6 +6,7 @@ import torch
 from cases import poisson, task, two_fields
 
 from pcpinn.errors import PcpinnError
+from pcpinn.network import MLP, Architecture, Features
 from pcpinn.precondition import ILU, LU, Identity, Jacobi, PreconditionedResidual
 from pcpinn.train import Adam, GaussNewton, LeastSquares
 from pcpinn.train.gauss_newton import FORMS
@@ -101,32 +102,10 @@ def residual_at(problem, theta):
     return problem.operator(values[problem.point_of, problem.component_of]) * problem.scale
 
 
-class Linear(torch.nn.Module):
-    """A model that is linear in its weights: sines of the inputs, for one or more outputs."""
-
-    def __init__(self, outputs=1, count=8):
-        super().__init__()
-        generator = torch.Generator().manual_seed(0)
-        self.output_scale = torch.ones((), dtype=torch.float64)
-        self.outputs, self.frequencies = outputs, torch.randn(2, count, dtype=torch.float64, generator=generator)
-        self.theta = torch.nn.Parameter(torch.ones(count * outputs, dtype=torch.float64))
-        self.parameter_count = count * outputs
-
-    def basis(self, x):
-        return torch.sin(2 * x @ self.frequencies + 0.5)
-
-    def encode(self, x):
-        return self.basis(x)
-
-    def propagate(self, theta, encoded, fused=False):
-        return encoded @ theta.reshape(self.outputs, -1).T
-
-    def forward(self, x):
-        return self.propagate(self.theta, self.basis(x))
-
-    def jacobian(self, x, component, dtype=None):
-        chosen = torch.nn.functional.one_hot(component, self.outputs).to(x.dtype)
-        return (chosen[:, :, None] * self.basis(x)[:, None, :]).flatten(1).to(dtype or x.dtype)
+def linear_model(outputs):
+    """Linear in its weights: sines and cosines of the inputs, for one or more outputs."""
+    architecture = Architecture(1, 0, features=Features("gaussian", 4, std=2.0))
+    return MLP(architecture, [0.0, 0.0], [1.0, 1.0], outputs, torch.Generator().manual_seed(0))
 
 
 @pytest.mark.parametrize("p", [LU(), Jacobi()], ids=lambda p: p.name)
@@ -134,7 +113,7 @@ class Linear(torch.nn.Module):
 def test_a_linear_model_is_solved_in_a_few_steps(system, p):
     """Linear least squares, whose minimum a dense solve gives."""
     system = system()
-    model = Linear(system.discretisation.components)
+    model = linear_model(system.discretisation.components)
     problem = LeastSquares(model, system, PreconditionedResidual(system.A, system.b, p, system.weights))
     J = problem.operator.apply(problem.jacobian()) * problem.scale
     r = problem.residual().detach()

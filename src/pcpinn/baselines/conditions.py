@@ -13,7 +13,7 @@ from ..discretize.pointwise import BoundaryFlux, Pointwise, dirichlet_values
 from ..errors import PcpinnError
 from ..problem.conditions import Cauchy, Dirichlet, Free, Open, Periodic
 from ..problem.problem import Problem
-from .points import BoundaryPoints, boundary_points
+from ..solve.points import BoundaryPoints, boundary_points
 from .strong_form import EqualSides, PrescribedFlux, PrescribedValues, Term
 
 _Values = list[tuple[Tensor, int, Tensor]]  # points (m, d), component, values (m,) there

@@ -15,12 +15,12 @@ from ..errors import PcpinnError
 from ..network.ansatz import Located
 from ..network.mlp import MLP
 from ..problem.problem import Problem
+from ..solve.hard import make_ansatz
+from ..solve.points import interior_points, spacing_of
 from ..solve.run import run
 from ..solve.settings import Settings
 from ..solve.solution import Solution
 from .conditions import condition_terms
-from .hard import make_ansatz
-from .points import interior_points, spacing_of
 from .strong_form import Term, strong_residual
 
 

@@ -6,6 +6,7 @@ import difflib
 
 from ..errors import PcpinnError
 from . import (
+    burgers1d,
     burgers1d_c,
     burgers2d_c,
     gs,
@@ -13,6 +14,7 @@ from . import (
     heat2d_lt,
     heat2d_ms,
     heat2d_vc,
+    helmholtz2d,
     ks,
     ns2d_c,
     ns2d_cg,
@@ -22,6 +24,7 @@ from . import (
     poisson2d_cg,
     poisson2d_ms,
     poisson3d_cg,
+    wave1d,
     wave1d_c,
     wave2d_cg,
     wave2d_long,
@@ -50,6 +53,9 @@ _MODULES = (
     wave2d_cg,
     gs,
     ks,
+    wave1d,
+    helmholtz2d,
+    burgers1d,
 )
 CATALOG: dict[str, Entry] = {module.ENTRY.name: module.ENTRY for module in _MODULES}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from ..problem.conditions import Dirichlet, Neumann
@@ -32,7 +34,7 @@ def problem() -> Problem:
     )
 
 
-_OURS = {
+STEPS: dict[str, Any] = {
     "degree": 4,
     "time_scheme": "radau",
     "time_order": 3,
@@ -55,8 +57,8 @@ ENTRY = Entry(
     problem=problem,
     reference=burgers1d_reference,
     presets={
-        "quick": _OURS | {"cells": (128,), "time_cells": 40, "width": 320, "tolerance": 1e-5},
-        "default": _OURS | {"cells": (256,), "time_cells": 80, "width": 640, "tolerance": 1e-6},
+        "quick": STEPS | {"cells": (128,), "time_cells": 40, "width": 320, "tolerance": 1e-5},
+        "default": STEPS | {"cells": (256,), "time_cells": 80, "width": 640, "tolerance": 1e-6},
         "paper": PAPER
         | {
             "cells": (500,),

@@ -45,9 +45,13 @@ _OURS = {
     "time_scheme": "radau",
     "time_order": 3,
     "march": 1,
-    "feature_count": 4,  # waves per period
-    "depth": 3,
+    "degree": 3,
+    "features": "waves",
+    "depth": 0,  # fronts move several widths per step: the last layer, solved for, follows; trained hidden ones do not
+    "iterations": 0,
+    "start_iterations": 0,
     "refinement": 1,
+    "discrete": False,
 }
 
 ENTRY = Entry(
@@ -61,31 +65,19 @@ ENTRY = Entry(
     presets={
         "quick": _OURS
         | {
-            "degree": 3,
-            "cells": (24, 24),
+            "cells": (20, 20),
             "time_cells": 50,
             "time_order": 2,
-            "width": 1024,
-            "depth": 1,
-            "feature_count": 8,
+            "feature_count": 16,
             "tolerance": 1e-2,
-            "iterations": 0,
-            "start_iterations": 0,
-            "discrete": False,
         },
         "default": _OURS
         | {
-            "degree": 3,
-            "cells": (96, 96),
+            "cells": (112, 112),
             "time_cells": 200,
-            "width": 64,
-            "depth": 4,
-            "sample": 20_000,
-            "iterations": 3,
-            "start_iterations": 60,
-            "newton_iterations": 3,
+            "feature_count": 104,  # waves per period: 33 948 sines and cosines
+            "newton_iterations": 4,
             "tolerance": 1e-3,
-            "discrete": False,
         },
         "paper": PAPER_STEPS
         | {

@@ -53,10 +53,13 @@ _OURS = {
     "time_scheme": "radau",
     "time_order": 3,
     "march": 1,
-    "feature_count": 4,
-    "feature_low": -1.0,
-    "feature_high": 2.0,
+    "degree": 3,
     "refinement": 1,
+    "features": "cosines",  # no flux through the sides
+    "depth": 0,  # the last layer alone is solved for
+    "iterations": 0,
+    "start_iterations": 0,
+    "discrete": False,
 }
 
 ENTRY = Entry(
@@ -70,29 +73,20 @@ ENTRY = Entry(
     presets={
         "quick": _OURS
         | {
-            "degree": 3,
-            "cells": (24, 24),
-            "time_cells": 80,
-            "width": 1024,
-            "depth": 1,
-            "feature_high": 1.5,
-            "tolerance": 1e-3,
-            "iterations": 0,
-            "start_iterations": 0,
-            "discrete": False,
+            "cells": (20, 20),
+            "time_cells": 50,
+            "time_halvings": 3,
+            "feature_count": 36,
+            "tolerance": 2e-3,
         },
         "default": _OURS
         | {
-            "degree": 3,
-            "cells": (64, 64),
-            "time_cells": 100,
-            "width": 64,
-            "depth": 4,
-            "sample": 20_000,
-            "iterations": 5,
-            "start_iterations": 60,
-            "newton_iterations": 5,
-            "tolerance": 1e-4,
+            "cells": (128, 128),
+            "time_cells": 80,
+            "time_halvings": 3,  # the reaction is quickest at the start
+            "feature_count": 175,  # half waves: 24 227 cosines
+            "tolerance": 2e-4,
+            "newton_iterations": 6,
         },
         "paper": PAPER_STEPS
         | {

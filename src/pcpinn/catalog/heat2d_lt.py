@@ -55,6 +55,7 @@ _OURS = {
     "refinement": 1,
     "iterations": 0,  # wide enough for least squares in the last layer alone
     "start_iterations": 0,
+    "refresh": 10,
 }
 
 ENTRY = Entry(

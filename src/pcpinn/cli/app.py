@@ -24,9 +24,12 @@ from ..solve.report import write_report
 from ..solve.run_folder import load, read_run, require_free
 from ..solve.solution import Solution
 from .bench import bench, report
+from .condition import condition
 from .display import published_table, result_table, standard_output_kept_clean, working_progress
+from .doctor import doctor
 from .options import AsJson, Changes, movie_path, pairs
 from .reference import reference_app
+from .study import study
 from .tables import read_points, write_values
 
 app = typer.Typer(
@@ -209,8 +212,11 @@ def evaluate(
     write_values(solution, x, out)
 
 
+app.command()(condition)
+app.command()(doctor)
 app.command()(bench)
 app.command()(report)
+app.command()(study)
 
 
 def main(arguments: list[str] | None = None) -> None:

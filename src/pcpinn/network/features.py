@@ -13,6 +13,8 @@ from torch import Tensor
 
 from ..errors import PcpinnError
 
+_MOST_WAVES = 4_000_000
+
 
 @dataclass(frozen=True)
 class Features:
@@ -20,7 +22,10 @@ class Features:
 
     Attributes:
         kind: "none"; "log" for frequencies 2 pi 2^e with exponents spread over [low, high], along each axis;
-            "gaussian" for random directions with normal frequencies; "list" for those in `listed`.
+            "gaussian" for random directions with normal frequencies; "list" for those in `listed`; "waves" for all plane
+            waves, in every direction, of at most `count` waves per period of the box, which must be periodic; "cosines" for
+            their counterpart in a box without flow through its walls: products of cosines of x, y, ..., of at most `count`
+            half waves. These two stand alone: the coordinates themselves are no inputs.
         count: number of frequencies (per axis for "log").
         low, high: exponents of the lowest and highest frequency of "log".
         std: standard deviation of "gaussian" frequencies.
@@ -54,11 +59,15 @@ class Features:
         object.__setattr__(self, "kinks", check_lists("kinks", self.kinks))
         object.__setattr__(self, "listed", check_lists("frequencies", self.listed))
         object.__setattr__(self, "periodic", tuple(sorted({operator.index(a) for a in self.periodic})))
-        if self.periodic and (self.kind not in ("none", "log") or self.count < 1):
+        if self.periodic and (self.kind not in ("none", "log", "waves") or self.count < 1):
             raise PcpinnError(
                 f"features={self.kind} do not repeat themselves along periodic axes",
                 "use features=log (with none, other axes have no features); feature_count waves per period, at least one",
             )
+        if self.kind == "cosines" and self.count < 1:
+            raise PcpinnError(f"feature_count={self.count}", "ask for at least one half wave")
+        if self.kind == "waves" and not self.periodic:
+            raise PcpinnError("features=waves repeat themselves, the problem does not", "use features=log")
 
     def width(self, inputs: int) -> int:
         """Number of values that so many inputs are turned into."""
@@ -74,9 +83,10 @@ class Features:
                 f"corners={self.corners} are not points of {inputs} coordinates",
                 "give one point after the other, separated by semicolons, such as 0,1;1,1",
             )
-        plain = inputs - len(self.periodic)
+        plain = 0 if self.kind == "cosines" else inputs - len(self.periodic)
         corners = (1 + inputs) * len(self.corners)
-        return plain + sum(map(len, self.kinks)) + corners + (self.start > 0) + 2 * self.size(inputs)
+        fixed = len(self._grid(inputs)) if self.kind == "cosines" else 2 * self.size(inputs)
+        return plain + sum(map(len, self.kinks)) + corners + (self.start > 0) + fixed
 
     def at_corners(self, x: Tensor, extent: Tensor) -> list[Tensor]:
         """The inputs that corners add for points x (..., d): for each, log r from -1 (near) to 1 (`extent` away), direction."""
@@ -87,8 +97,18 @@ class Features:
             parts += [1 + 2 * torch.log(r / extent) / torch.log(extent / self.corner_size), away / r]
         return parts
 
+    def cosines(self, scaled: Tensor) -> Tensor:
+        """The products of "cosines" at points (..., d), scaled to [-1, 1]."""
+        result: Tensor = torch.ones_like(scaled[..., :1])
+        for axis, number in enumerate(self._grid(scaled.shape[-1]).T.long()):
+            lines = torch.cos((scaled[..., axis, None] + 1) * (torch.pi / 2) * torch.arange(self.count + 1).to(scaled))
+            result = result * lines[..., number.to(scaled.device)]
+        return result
+
     def size(self, inputs: int) -> int:
         """Number k of frequencies for so many inputs."""
+        if self.kind == "waves":
+            return len(self._waves(inputs))
         if self.periodic:
             return sum(len(line) for line in self._lines(inputs))
         listed = sum(map(len, self.listed))
@@ -106,11 +126,30 @@ class Features:
                 lines.append([])
         return lines
 
+    def _waves(self, inputs: int) -> Tensor:
+        """(k, inputs) whole numbers of waves along each axis, of length at most `count`; of k and -k one."""
+        if self.periodic != tuple(range(inputs)):
+            raise PcpinnError("features=waves need a problem that is periodic along every axis", "use features=log")
+        both = self._grid(inputs)
+        return both[len(both) // 2 :]  # sorted, so that -k stands opposite to k
+
+    def _grid(self, inputs: int) -> Tensor:
+        """(k, inputs) whole numbers, not all zero, of length at most `count`; of "cosines" none is negative."""
+        first = 0 if self.kind == "cosines" else -self.count
+        if (self.count + 1 - first) ** inputs > _MOST_WAVES:
+            raise PcpinnError(f"feature_count={self.count} waves are too many along {inputs} axes", "take fewer")
+        line = torch.arange(first, self.count + 1, dtype=torch.float64)
+        grid = torch.cartesian_prod(*[line] * inputs).reshape(-1, inputs)
+        length = (grid**2).sum(1)
+        return grid[(length > 0) & (length <= self.count**2)]
+
     def frequencies(self, inputs: int, generator: torch.Generator, half_width: Tensor | None = None) -> Tensor:
         """(inputs, k) matrix B; the features are x, |x - kinks|, sin(x B), cos(x B), with x scaled by half_width (inputs,)."""
+        if self.kind == "waves":
+            return torch.pi * self._waves(inputs).T
         if self.periodic:
             return torch.block_diag(*[torch.tensor(line, dtype=torch.float64)[None, :] for line in self._lines(inputs)])
-        if self.kind == "none":
+        if self.kind in ("none", "cosines"):
             return torch.zeros(inputs, 0, dtype=torch.float64)
         if self.kind != "list" and self.count < 1:
             raise PcpinnError(f"feature_count={self.count}", "ask for at least one feature, or features=none")
@@ -121,7 +160,7 @@ class Features:
             return self.std * torch.randn(inputs, self.count, generator=generator, dtype=torch.float64)
         if self.kind == "list":
             return self._listed(inputs, half_width)
-        raise PcpinnError(f"features={self.kind!r} is not a choice", "use none, log, gaussian or list")
+        raise PcpinnError(f"features={self.kind!r} is not a choice", "use none, log, gaussian, list, waves or cosines")
 
     def _listed(self, inputs: int, half_width: Tensor | None) -> Tensor:
         if len(self.listed) != inputs:

@@ -18,7 +18,10 @@ from .initialisation import INITIALISATIONS, initialise_layer
 
 @dataclass(frozen=True)
 class Architecture:
-    """Everything about a network but its weights: hidden layers, activation, initialisation, features."""
+    """Everything about a network but its weights: hidden layers, activation, initialisation, features.
+
+    With depth 0 the outputs are linear in the features: one hidden layer of sines and cosines whose weights stay as they are.
+    """
 
     width: int = 32
     depth: int = 3
@@ -27,8 +30,10 @@ class Architecture:
     features: Features = field(default_factory=Features)
 
     def __post_init__(self) -> None:
-        if self.width < 1 or self.depth < 1:
-            raise PcpinnError(f"width={self.width}, depth={self.depth}", "both must be at least 1")
+        if self.width < 1 or self.depth < 0:
+            raise PcpinnError(
+                f"width={self.width}, depth={self.depth}", "take at least one neuron, and no layer or more"
+            )
         if self.activation not in ACTIVATIONS:
             raise PcpinnError(f"activation={self.activation!r} is not a choice", f"use {', '.join(ACTIVATIONS)}")
         if self.initialisation not in INITIALISATIONS:
@@ -53,6 +58,17 @@ class Architecture:
     def from_dict(cls, data: dict[str, Any]) -> Architecture:
         """Inverse of `to_dict`."""
         return cls(**{**data, "features": Features(**data["features"])})
+
+
+def split_layers(theta: Tensor, shapes: Sequence[tuple[int, int]]) -> list[tuple[Tensor, Tensor]]:
+    """Views of a flat vector: weight (out, in) and bias (out,) of each layer."""
+    result, at = [], 0
+    for out, inputs in shapes:
+        weight = theta[at : at + out * inputs].view(out, inputs)
+        at += out * inputs
+        result.append((weight, theta[at : at + out]))
+        at += out
+    return result
 
 
 class MLP(nn.Module):
@@ -93,7 +109,8 @@ class MLP(nn.Module):
         self.register_buffer("kink_axes", torch.tensor([a for a, _ in at], dtype=torch.long), persistent=False)
         self.register_buffer("kinks", torch.tensor([c for _, c in at], dtype=dtype), persistent=False)
         self._shapes = architecture.layer_shapes(len(lo), outputs)
-        self._plain = [axis for axis in range(len(lo)) if axis not in architecture.features.periodic]
+        alone = architecture.features.kind == "cosines"
+        self._plain = [a for a in range(len(lo)) if not alone and a not in architecture.features.periodic]
         theta = torch.empty(architecture.parameter_count(len(lo), outputs), dtype=torch.float64)
         for weight, bias in self.layers(theta):
             initialise_layer(weight, bias, architecture.initialisation, generator)
@@ -118,28 +135,36 @@ class MLP(nn.Module):
 
     def layers(self, theta: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Views of theta: weight (out, in) and bias (out,) of each layer."""
-        result, at = [], 0
-        for out, inputs in self._shapes:
-            weight = theta[at : at + out * inputs].view(out, inputs)
-            at += out * inputs
-            result.append((weight, theta[at : at + out]))
-            at += out
-        return result
+        return split_layers(theta, self._shapes)
 
     def encode(self, x: Tensor) -> Tensor:
         """What the first layer sees of points (..., d): scaled coordinates and features; no weights in it."""
         scaled = (x - self.centre) / self.half_width
         phase = scaled @ self.frequencies
-        plain = scaled[..., self._plain] if self.architecture.features.periodic else scaled
+        plain = scaled if len(self._plain) == self.inputs else scaled[..., self._plain]
         parts = [plain, torch.sin(phase), torch.cos(phase)]
         if len(self.kinks):
             parts.insert(1, torch.abs(x[..., self.kink_axes] - self.kinks) / self.half_width[self.kink_axes])
+        if self.architecture.features.kind == "cosines":
+            parts.append(self.architecture.features.cosines(scaled))
         if self.architecture.features.corners:
             parts += self.architecture.features.at_corners(x, 2 * self.half_width.max())
         start = self.architecture.features.start
         if start > 0:
             parts.append(torch.sqrt(((scaled[..., -1:] + 1) / 2).clamp(min=0) + start))
         return torch.cat(parts, dim=-1)
+
+    @torch.no_grad()
+    def encode_once(self, x: Tensor, rows: int = 16_384) -> Tensor:
+        """The same for points (n, d) that stay where they are: a part at a time, so that little but the result needs memory."""
+        if len(x) <= rows:
+            return self.encode(x)
+        first = self.encode(x[:rows])
+        result = first.new_empty(len(x), first.shape[1])
+        result[:rows] = first
+        for k in range(rows, len(x), rows):
+            result[k : k + rows] = self.encode(x[k : k + rows])
+        return result
 
     def forward(self, x: Tensor) -> Tensor:
         """Points (..., d) -> (..., outputs)."""

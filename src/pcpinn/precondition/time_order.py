@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ..errors import PcpinnError
 from .device_factors import FactorSolver
-from .factorised import ILU, Factors
+from .factorised import ILU, LU, Factors
 from .torch_sparse import csr_tensor
 
 _DENSE_BYTES = 24 * 2**30  # for the inverses of all different blocks, on a GPU
@@ -52,7 +52,8 @@ class TimeOrder:
 
     Attributes:
         starts: first unknown of each slab, and N at the end.
-        drop_tolerance, fill_factor, ordering: of the incomplete factorisation of a slab's own block (see ILU).
+        drop_tolerance, fill_factor, ordering: of the incomplete factorisation of a slab's own block (see ILU); with
+            drop_tolerance=0 it is complete.
     """
 
     starts: Sequence[int]
@@ -70,7 +71,9 @@ class TimeOrder:
             PcpinnError: when a slab depends on a later one, or a block cannot be factorised.
         """
         A = sp.csr_matrix(A)
-        ilu = ILU(self.drop_tolerance, self.fill_factor, self.sweep_tolerance, self.ordering)
+        own: ILU | LU = ILU(self.drop_tolerance, self.fill_factor, self.sweep_tolerance, self.ordering)
+        if self.drop_tolerance == 0:
+            own = LU(self.sweep_tolerance)
         slabs: list[Slab] = []
         blocks, couplings = _Different(), _Different()
         factors: list[Factors] = []
@@ -89,7 +92,7 @@ class TimeOrder:
             block, earlier, back = _split(rows)
             number = blocks.number_of(block)
             if number == len(factors):
-                factors.append(ilu.build(block))
+                factors.append(own.build(block))
             slabs.append(Slab(start, end, number, start - back, couplings.number_of(earlier) if back else None))
             previous = slabs[-1], rows
         entries = sum(factors[s.block].fill * _entries(A, s) for s in slabs)

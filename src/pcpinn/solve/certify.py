@@ -13,8 +13,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-import scipy.sparse.linalg as spla
 import torch
 
 from ..discretize.finite_elements import FiniteElements
@@ -27,6 +25,7 @@ from ..discretize.system import LinearSystem, check_functions, linear_part, solv
 from ..errors import PcpinnError
 from ..network.mlp import MLP
 from ..precondition import ILU
+from ..precondition.inverse_norm import preconditioned_inverse_norm
 from ..problem.problem import Problem
 from .build import make_mesh, make_preconditioner
 from .settings import Settings
@@ -107,7 +106,7 @@ def certify(
     bound = condition = None
     if not by_slabs and system.size <= _BOUNDED_UNKNOWNS[mesh.dimension]:
         P_residual = preconditioner.apply(state, r)
-        condition = _inverse_norm(system, state.lu)
+        condition = preconditioned_inverse_norm(system.A, preconditioner, state, system.weights)
         bound = condition * system.norm(P_residual) / scale
     return ErrorEstimate(estimate, bound, condition, how, system.size)
 
@@ -170,26 +169,3 @@ def _values(network: MLP, system: LinearSystem) -> np.ndarray:
     with torch.no_grad():
         at_points = network(torch.as_tensor(system.points).to(network.theta)).double().cpu().numpy()
     return at_points[system.point_of, system.component_of]
-
-
-def _inverse_norm(system: LinearSystem, ilu: spla.SuperLU, steps: int = 12) -> float:
-    """||A^-1 P|| in the discrete L2 norm, by power iteration with a complete factorisation."""
-    lu = spla.splu(system.A.tocsc())
-    w = np.sqrt(system.weights)
-    P = _matrix_of(ilu)
-    v = np.random.default_rng(0).standard_normal(system.size)
-    value = 0.0
-    for _ in range(steps):
-        v /= np.linalg.norm(v)
-        forward = w * lu.solve(P @ (v / w))
-        v = (P.T @ lu.solve(w * forward, "T")) / w
-        value = float(np.linalg.norm(forward))
-    return value
-
-
-def _matrix_of(ilu: spla.SuperLU) -> sp.csr_matrix:
-    """P = Pr^T L U Pc^T from SuperLU's factors."""
-    n = ilu.shape[0]
-    rows = sp.csr_matrix((np.ones(n), (ilu.perm_r, np.arange(n))), shape=(n, n))
-    columns = sp.csr_matrix((np.ones(n), (np.arange(n), ilu.perm_c)), shape=(n, n))
-    return (rows.T @ (ilu.L @ ilu.U) @ columns.T).tocsr()

@@ -103,6 +103,7 @@ def march(
             with torch.no_grad():
                 network.theta.copy_(thetas[number + 1])
             report = reports[number]
+            solver.follow(report)
         else:
             if number % every == 0:
                 solver.refresh()

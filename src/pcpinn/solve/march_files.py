@@ -31,7 +31,9 @@ class MarchCheckpoint:
 
     def write(self, thetas: list[Tensor], reports: list[WindowReport], network: MLP) -> None:
         """Replace the checkpoint."""
-        table = np.array([[r.final, len(r.residuals), r.iterations, r.rebuilt] for r in reports]).reshape(-1, 4)
+        table = np.array([[r.final, len(r.residuals), r.iterations, r.rebuilt, r.damping] for r in reports]).reshape(
+            -1, 5
+        )
         tensors = pack(torch.stack(thetas).cpu().numpy(), network.head_size)
         metadata = {"scale": float(network.output_scale), "reasons": [r.reason for r in reports]}
         write_tensors(self.path, {**tensors, "reports": table}, metadata)
@@ -54,7 +56,9 @@ class MarchCheckpoint:
             if not fits or not np.isfinite(thetas).all():
                 raise ValueError("it belongs to another march")
             reports = [
-                WindowReport([float(r[0])] * max(1, int(r[1])), int(r[2]), int(r[3]), str(reason), float(r[0]))
+                WindowReport(
+                    [float(r[0])] * max(1, int(r[1])), int(r[2]), int(r[3]), str(reason), float(r[0]), float(r[4])
+                )
                 for r, reason in zip(table, reasons, strict=True)
             ]
             return [torch.from_numpy(row.copy()).to(like) for row in thetas], reports, float(metadata["scale"])

@@ -12,6 +12,7 @@ from torch import Tensor
 from ..discretize.window import MarchSpace, Window, WindowMatrix
 from ..errors import PcpinnError
 from ..network.mlp import MLP
+from ..network.placed import PlacedNetwork
 from ..precondition.stages import Stages, StageSolver
 from ..precondition.window_residual import WindowResidual
 from ..progress import Progress
@@ -42,13 +43,16 @@ class WindowNodes:
 
 @dataclass
 class WindowReport:
-    """What happened in a window: ||P^-1 F|| / ||u|| before each Newton step, and what is left at the end; training; new P's."""
+    """What happened in a window: ||P^-1 F|| / ||u|| before each Newton step, and what is left at the end; training; new P's;
+    the damping of Gauss-Newton after it (nan: none was used), where the next window begins.
+    """
 
     residuals: list[float] = field(default_factory=list)
     iterations: int = 0
     rebuilt: int = 0
     reason: str = "tolerance"
     final: float = math.inf
+    damping: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -100,10 +104,16 @@ class WindowSolver:
         self.space, self.network, self.recipe = space, network, recipe
         self.optimiser, self.settings, self.seed = optimiser, settings, seed
         self.nodes = WindowNodes.of(space, layers)
+        self._placed = PlacedNetwork(network, torch.as_tensor(self.nodes.points).to(network.theta))
         self.heads = HeadSolver()
         self.solver: StageSolver | None = None
         self.operator: WindowResidual | None = None
         self._stale, self._new = True, False
+        self._damping = math.nan
+
+    def follow(self, report: WindowReport) -> None:
+        """Go on from the damping that a window ended with: the optimum moves little, so what was right there is right here."""
+        self._damping = report.damping
 
     def refresh(self) -> None:
         """Build P anew in the next window, unless the problem is linear with steady coefficients."""
@@ -111,10 +121,8 @@ class WindowSolver:
 
     def values(self) -> Tensor:
         """The network at all unknowns, (L, n), on the device of the discretisation."""
-        with torch.no_grad():
-            theta = self.network.theta
-            at = torch.as_tensor(self.nodes.points).to(theta)
-            u = self.network(at)[torch.from_numpy(self.nodes.point_of).to(theta.device), self._component]
+        at_points = self._placed.values()
+        u = at_points[torch.from_numpy(self.nodes.point_of).to(at_points.device), self._component]
         return u.double().to(self.space.device).reshape(-1, self.space.size)
 
     @property
@@ -132,7 +140,7 @@ class WindowSolver:
         Raises:
             PcpinnError: when Newton's method diverges.
         """
-        report = WindowReport()
+        report = WindowReport(damping=self._damping)
         own = self.settings
         U = self._start(window, weights, guesses, report)
         correction, damping = math.inf, 1.0
@@ -240,17 +248,25 @@ class WindowSolver:
             )
         if own.causality > 0:
             operator = self._causal(operator, U)
-        loss = LeastSquares(self.network, self.nodes, operator, rescale=False)
+        loss = LeastSquares(self.network, self.nodes, operator, rescale=False, placed=self._placed)
         wanted = max(0.3 * own.tolerance, min(0.1, correction) * correction)
-        residual = float(loss.known_residual().norm())
+        untouched, start = self.network.theta.detach().clone(), float(loss.known_residual().norm())
+        residual = start
         for k in range(own.head_steps):
             before, residual = residual, self.heads.step(loss, afresh=k == 0)
             if residual <= wanted or (k and residual > 0.7 * before):
                 break
+        if residual > start:  # P is too far from A for the step in one go
+            self._set(untouched)
+            residual = start
         if residual > wanted and own.iterations:
             stopping = Stopping(own.iterations, wanted, math.inf, own.patience)
             state = self.optimiser.start(loss, self.seed)
+            if "damping" in state and math.isfinite(self._damping):
+                state["damping"].fill_(self._damping)
             training = train(loss, self.optimiser, stopping, state, Progress())
+            if "damping" in state:
+                self._damping = report.damping = float(state["damping"])
             report.iterations += training.iterations
             residual = math.sqrt(2 * training.loss)
             if residual > wanted and isinstance(self.optimiser, GaussNewton):

@@ -53,10 +53,12 @@ class Settings:
         dense: hold P^-1 A as a dense matrix (true, false, auto).
         weights: mass (the residual's norm approximates L2 of the domain) or uniform (the paper's plain norm).
     Network
-        width, depth: hidden layers; activation: tanh, silu, gelu, sin.
+        width, depth: hidden layers (depth=0: linear in the features); activation: tanh, silu, gelu, sin.
         initialisation: torch, glorot-normal, glorot-uniform, he-normal, he-uniform.
         features: none, log or gaussian Fourier features; feature_count, feature_low, feature_high (exponents of 2, log),
-            feature_std (gaussian); or list, with frequencies along each axis, in radians per unit, such as 6.28;6.28;4.44,8.31.
+            feature_std (gaussian); or list, with frequencies along each axis, in radians per unit, such as 6.28;6.28;4.44,8.31;
+            or, best with depth=0, waves on periodic boxes (all plane waves of at most feature_count per period) and cosines on
+            boxes without flow through the walls (products of at most feature_count half waves).
         kinks: coordinates along each axis where the slope of the solution jumps (interfaces of materials), such as -2,2;0 for
             x = -2, x = 2 and y = 0: the network gets |x + 2|, |x - 2| and |y| as further inputs.
         corners: points where the solution is singular, such as 0,1;1,1: the network gets the logarithm of the distance and
@@ -75,7 +77,7 @@ class Settings:
             gain (0 never; None: 20 for gauss-newton, never for others).
         form (auto, gram, exact, matrix-free), sample, damping, accelerate: of gauss-newton.
         learning_rate, beta1, beta2: of adam and soap.
-        memory_gib: what preconditioner and Gauss-Newton's matrices may take, each.
+        memory_gib: what preconditioner and Gauss-Newton's matrices may take, each (the latter a quarter of a GPU if more).
         precision: float64 or float32.
         seed, device (auto, cpu, cuda), checkpoint_every (seconds).
         certify: estimate the total error on a finer discretisation at the end.
@@ -123,7 +125,7 @@ class Settings:
     depth: int = 3
     activation: str = "tanh"
     initialisation: str = "glorot-normal"
-    features: Literal["none", "log", "gaussian", "list"] = "log"
+    features: Literal["none", "log", "gaussian", "list", "waves", "cosines"] = "log"
     feature_count: int = 4
     feature_low: float = -2.0
     feature_high: float = 1.0
@@ -170,7 +172,7 @@ class Settings:
     def __post_init__(self) -> None:
         for key, expected in self.types().items():
             object.__setattr__(self, key, _convert(key, getattr(self, key), expected))
-        positive = ("width", "depth", "degree", "drop_tolerance", "fill_factor", "mesh_size", "time_cells",
+        positive = ("width", "degree", "drop_tolerance", "fill_factor", "mesh_size", "time_cells",
                     "time_order", "time_limit", "learning_rate", "damping", "memory_gib", "curvature", "quadrature",
                     "collocation", "boundary_weight", "quality_target", "amg_cycles", "sweep_tolerance",
                     "newton_iterations", "refresh", "corner_size")  # fmt: skip
@@ -181,7 +183,7 @@ class Settings:
             if value == math.inf and key != "time_limit":
                 raise PcpinnError(f"{key} is infinite", f"leave {key} out to take its default")
         for key in ("sample", "layers", "tolerance", "checkpoint_every", "patience", "refinement", "time_halvings",
-                    "march", "head_steps", "start_iterations", "causality", "iterations"):  # fmt: skip
+                    "march", "head_steps", "start_iterations", "causality", "iterations", "depth"):  # fmt: skip
             value = getattr(self, key)
             if value is not None and (value < 0 or value == math.inf):
                 raise PcpinnError(

@@ -38,7 +38,7 @@ class GaussNewton(Optimiser):
         damping: initial damping, relative to the mean diagonal of H.
         accelerate: follow the path to second order (geodesic acceleration, Transtrum and Sethna 2012): one more solve with
             the same matrix, and a third of the iterations.
-        memory_gib: what the matrices of a step may take.
+        memory_gib: what the matrices of a step may take; on a GPU a quarter of its memory if that is more.
     """
 
     form: str = "auto"
@@ -120,12 +120,13 @@ class GaussNewton(Optimiser):
         rows = n if self.form == "exact" else min(n, self.sample or max(4 * p, 4000))
         smaller = min(p, rows)
         needed = 8 * (rows * p + 3 * smaller**2) / 2**30
-        if self.form == "matrix-free" or (self.form == "auto" and needed > self.memory_gib):
+        allowed = max(self.memory_gib, _gpu_share(problem.points.device))
+        if self.form == "matrix-free" or (self.form == "auto" and needed > allowed):
             return "matrix-free", rows
-        if needed > self.memory_gib:
+        if needed > allowed:
             raise PcpinnError(
                 f"Gauss-Newton's {self.form} form needs {needed:.1f} GiB for {p} weights and {rows} nodes",
-                f"use form=matrix-free, a smaller sample or network, or raise memory_gib (now {self.memory_gib:g})",
+                f"use form=matrix-free, a smaller sample or network, or raise memory_gib (now {allowed:g})",
             )
         return ("gram" if self.form == "auto" else self.form), rows
 
@@ -143,6 +144,13 @@ class GaussNewton(Optimiser):
         dtype = torch.float32 if on_cpu and float(state["damping"]) > _SINGLE_ABOVE else factor.dtype
         J = problem.jacobian(rows, dtype).mul_(factor.to(dtype)[:, None])
         return Primal(J) if len(J) > J.shape[1] else Dual(J)
+
+
+def _gpu_share(device: torch.device) -> float:
+    """A quarter of a GPU's memory in GiB: products in place of matrices cost far more iterations than memory is worth."""
+    if device.type != "cuda":
+        return 0.0
+    return torch.cuda.get_device_properties(device).total_memory / 2**32
 
 
 def _half_square(residual: Tensor) -> float:

@@ -6,7 +6,7 @@ the solution, solving for the heads alone is all that a window needs; otherwise 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -14,16 +14,67 @@ from torch import Tensor
 from .least_squares import LeastSquares
 
 _DAMPING = 1e-11  # relative to the size of the features
+_LARGE = 5 * 10**8  # numbers in a table of features: beyond this, orthogonal factors would need too much memory
+_ROUNDING = 1e-14  # damping of normal equations, relative to their trace
+_ROWS = 16_384  # of a product with a large table, at a time
 
 
-@dataclass(frozen=True)
-class _Group:
-    """Heads whose unknowns sit at the same points: orthogonal factors of their weighted features."""
+class _Factors(Protocol):
+    """Least squares with the weighted features, and a constant, at some points."""
 
     points: Tensor  # (k,) which points
-    root: Tensor  # (k,) square roots of the weights, of sum one
-    Q: Tensor  # (k, width + 1)
-    R: Tensor  # (width + 1, width + 1)
+
+    def solve(self, wanted: Tensor) -> Tensor:
+        """(k, heads) values -> (width + 1, heads) weights, the constant last."""
+
+
+class _Orthogonal:
+    """Q R of the table."""
+
+    def __init__(self, features: Tensor, points: Tensor, weights: Tensor) -> None:
+        self.points = points
+        self._root = (weights / weights.sum()).sqrt()[:, None]
+        table = torch.cat([features[points], torch.ones_like(features[points, :1])], 1) * self._root
+        eye = torch.eye(table.shape[1], dtype=table.dtype, device=table.device)
+        Q, self._R = torch.linalg.qr(torch.cat([table, _DAMPING * float(table.norm()) * eye]))
+        self._Q = Q[: len(points)]
+
+    def solve(self, wanted: Tensor) -> Tensor:
+        """By one product and one triangular solve."""
+        return torch.linalg.solve_triangular(self._R, self._Q.T @ (self._root * wanted), upper=True)
+
+
+class _Normal:
+    """The normal equations, with no copy of the table: for tens of thousands of features, which should be nearly orthogonal."""
+
+    def __init__(self, features: Tensor, points: Tensor, weights: Tensor) -> None:
+        self.points = points
+        self._features, self._weights = features, (weights / weights.sum())[:, None]
+        width = features.shape[1]
+        H = features.new_zeros(width + 1, width + 1)
+        for rows in self._parts():
+            part, w = features[points[rows]], self._weights[rows]
+            weighted = part * w.sqrt()
+            H[:width, :width].addmm_(weighted.T, weighted)
+            H[width, :width] += (part * w).sum(0)
+        H[:width, width] = H[width, :width]
+        H[width, width] = 1.0
+        damping, failed = _ROUNDING * float(H.trace()), True
+        while failed:
+            H.diagonal().add_(damping)
+            self._L, info = torch.linalg.cholesky_ex(H)
+            failed, damping = bool(info), 10 * damping
+
+    def _parts(self) -> list[slice]:
+        return [slice(k, k + _ROWS) for k in range(0, len(self.points), _ROWS)]
+
+    def solve(self, wanted: Tensor) -> Tensor:
+        """By Cholesky's factors."""
+        weighted = self._weights * wanted
+        right = self._features.new_zeros(self._features.shape[1], wanted.shape[1])
+        for rows in self._parts():
+            right += self._features[self.points[rows]].T @ weighted[rows]
+        return torch.cholesky_solve(torch.cat([right, weighted.sum(0, keepdim=True)]), self._L)
 
 
 class HeadSolver:
@@ -31,7 +82,7 @@ class HeadSolver:
 
     def __init__(self) -> None:
         self._trunk: Tensor | None = None
-        self._groups: list[_Group] = []
+        self._groups: list[_Factors] = []
 
     def step(self, loss: LeastSquares, afresh: bool = True) -> float:
         """Move the last layer to where, by P^-1 A ~ I, the residual is least; returns the residual's norm after it.
@@ -56,13 +107,10 @@ class HeadSolver:
                 wanted = wanted + loss.unknowns()
                 weight.zero_()
                 bias.zero_()
-        for head in range(network.outputs):
-            rows = (loss.component_of == head).nonzero()[:, 0]
-            group = self._group(loss, rows)
-            right = group.Q.T @ (group.root * wanted[rows])
-            best = torch.linalg.solve_triangular(group.R, right[:, None], upper=True)[:, 0] / network.output_scale
-            weight[head] += best[:-1]
-            bias[head] += best[-1]
+        for group, heads, rows in self._grouped(loss):
+            best = group.solve(wanted[rows].T) / network.output_scale
+            weight[heads] += best[:-1].T
+            bias[heads] += best[-1]
         with torch.no_grad():
             theta.copy_(moved)
             after = loss.known_residual()
@@ -71,19 +119,26 @@ class HeadSolver:
                 after = loss.known_residual()
         return float(after.norm())
 
-    def _group(self, loss: LeastSquares, rows: Tensor) -> _Group:
-        points = loss.point_of[rows]
-        for group in self._groups:
-            if torch.equal(group.points, points):
-                return group
-        weights = loss.weights[rows]
-        root = (weights / weights.sum()).sqrt()
+    def _grouped(self, loss: LeastSquares) -> list[tuple[_Factors, list[int], Tensor]]:
+        """Heads whose unknowns sit at the same points, with the rows (heads, k) of these unknowns."""
+        together: list[tuple[_Factors, list[int], list[Tensor]]] = []
+        for head in range(loss.network.outputs):
+            rows = (loss.component_of == head).nonzero()[:, 0]
+            points = loss.point_of[rows]
+            same = [t for t in together if torch.equal(t[0].points, points)]
+            if not same:
+                same = [(self._factors(loss, rows, points), [], [])]
+                together += same
+            same[0][1].append(head)
+            same[0][2].append(rows)
+        return [(factors, heads, torch.stack(rows)) for factors, heads, rows in together]
+
+    def _factors(self, loss: LeastSquares, rows: Tensor, points: Tensor) -> _Factors:
+        for known in self._groups:
+            if torch.equal(known.points, points):
+                return known
         with torch.no_grad():
-            features = loss.hidden()[points]
-            table = torch.cat([features, torch.ones_like(features[:, :1])], 1) * root[:, None]
-            size = float(table.norm())
-            eye = torch.eye(table.shape[1], dtype=table.dtype, device=table.device)
-            Q, R = torch.linalg.qr(torch.cat([table, _DAMPING * size * eye]))
-        group = _Group(points, root, Q[: len(points)], R)
-        self._groups.append(group)
-        return group
+            features = loss.hidden()
+            kind = _Normal if len(points) * features.shape[1] > _LARGE else _Orthogonal
+            self._groups.append(kind(features, points, loss.weights[rows]))
+        return self._groups[-1]

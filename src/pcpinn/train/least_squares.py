@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ..errors import PcpinnError
 from ..network.mlp import MLP
+from ..network.placed import PlacedNetwork
 
 
 class Nodes(Protocol):
@@ -60,9 +61,17 @@ class LeastSquares:
         system: where the unknowns sit and which output of the network they are.
         operator: u -> W P^-1 (A u - b).
         rescale: give the network's outputs the unit of the solution; not where it has values already that are to stay.
+        placed: the network at the points, if something is known of it already.
     """
 
-    def __init__(self, network: MLP, system: Nodes, operator: Operator, rescale: bool = True) -> None:
+    def __init__(
+        self,
+        network: MLP,
+        system: Nodes,
+        operator: Operator,
+        rescale: bool = True,
+        placed: PlacedNetwork | None = None,
+    ) -> None:
         if getattr(network, "ansatz", None) is not None:
             raise PcpinnError("a network with hard conditions cannot be trained on nodal values", "use the method pinn")
         self.network, self.operator = network, operator
@@ -72,7 +81,7 @@ class LeastSquares:
         self._known: tuple[Tensor, Tensor] | None = None
         device, dtype = operator.device, operator.dtype
         self.points = torch.as_tensor(system.points, dtype=dtype, device=device)
-        self._encoded = network.encode(self.points).detach()  # the points stay where they are
+        self._placed = placed or PlacedNetwork(network, self.points)
         self.point_of = torch.as_tensor(system.point_of, device=device)
         self.component_of = torch.as_tensor(system.component_of, device=device)
         self.scale = 1.0 / (operator.target_norm or 1.0)
@@ -98,16 +107,17 @@ class LeastSquares:
 
     def unknowns(self, theta: Tensor | None = None) -> Tensor:
         """u at the nodes, (N,), differentiable in theta (the network's own by default)."""
-        values = (
-            self.network.propagate(self.theta, self._encoded, fused=True)
-            if theta is None
-            else self.network.propagate(theta, self._encoded)
-        )
+        if theta is not None:
+            values = self.network.propagate(theta, self._placed.encoded)
+        elif torch.is_grad_enabled():
+            values = self.network.propagate(self.theta, self._placed.encoded, fused=True)
+        else:
+            values = self._placed.values()
         return values[:, 0] if self._in_order else values[self.point_of, self.component_of]
 
     def hidden(self) -> Tensor:
         """What the last layer sees at the points: (M, width)."""
-        return self.network.hidden(self.theta, self._encoded)
+        return self._placed.hidden()
 
     def residual(self) -> Tensor:
         """(N,), differentiable in theta."""

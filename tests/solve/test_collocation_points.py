@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from pcpinn import Box, Disk, Interval, Rectangle
-from pcpinn.baselines.points import boundary_points, interior_points, spacing_of
 from pcpinn.discretize.generate import generate_mesh
+from pcpinn.solve.points import boundary_points, interior_points, spacing_of
 
 SHAPES = {1: Interval(0, 2), 2: Rectangle((0, 0), (2, 1)), 3: Box((0, 0, 0), (2, 1, 1))}
 PLATE = Rectangle((-1, -1), (1, 1), name="outer") - Disk((0.2, 0.1), 0.5, name="hole")

@@ -8,9 +8,7 @@ from cases import BOXES, general, grid
 import pcpinn as pc
 from pcpinn import Cauchy, Dirichlet, Disk, Interval, Neumann, Open, PcpinnError, Pin, Polygon, Problem, Rectangle
 from pcpinn.baselines import solve_pinn
-from pcpinn.baselines.hard import make_ansatz
 from pcpinn.baselines.pinn import StrongLoss
-from pcpinn.baselines.points import boundary_points, interior_points
 from pcpinn.baselines.strong_form import strong_residual
 from pcpinn.catalog import find_entry
 from pcpinn.catalog.task import catalog_task
@@ -21,6 +19,8 @@ from pcpinn.discretize.pointwise import dirichlet_values
 from pcpinn.discretize.system import linear_system
 from pcpinn.files import read_tensors, write_tensors
 from pcpinn.network import MLP, Architecture
+from pcpinn.solve.hard import make_ansatz
+from pcpinn.solve.points import boundary_points, interior_points
 from pcpinn.solve.run_folder import read_network, write_network
 from pcpinn.train import LeastSquares
 

@@ -1,0 +1,53 @@
+"""`pcpinn study`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ..solve.run_folder import require_free
+from ..study import STUDIES, conduct, find_study, read_study, write_study
+from .display import standard_output_kept_clean, working_progress
+from .options import AsJson, Changes, pairs
+
+
+def study(
+    name: Annotated[str, typer.Argument(metavar="STUDY", help=f"{', '.join(STUDIES)}.")],
+    problem: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A problem of the catalog, for the studies of any: ntk.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="The paper's size: meant for a GPU. The default takes minutes on two cores.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder to write; studies/STUDY by default.")] = None,
+    redraw: Annotated[
+        bool, typer.Option("--redraw", help="Draw and describe the study in --out DIR again, without computing.")
+    ] = False,
+    changes: Changes = None,
+    as_json: AsJson = False,
+) -> None:
+    """Carry out a study of the paper: data, figure and a page with the paper's statement beside what was found."""
+    chosen = find_study(name)
+    folder = out or Path("studies") / name
+    if redraw:
+        data = read_study(chosen, folder)
+    else:
+        require_free(folder)
+        chosen.sizes(full, pairs(changes))
+        with standard_output_kept_clean(), working_progress() as progress:
+            data = conduct(chosen, full, pairs(changes), seed, device, progress, problem)
+    written = write_study(chosen, data, folder)
+    console = Console(stderr=as_json)
+    console.print(chosen.title, style="bold", markup=False)
+    for sentence in chosen.words(data):
+        console.print(f"  {sentence}", soft_wrap=True, highlight=False, markup=False)
+    for path in written:
+        console.print(f"    {path}", soft_wrap=True, highlight=False, markup=False)
+    if as_json:
+        print(json.dumps(data, allow_nan=False))

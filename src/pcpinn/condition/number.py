@@ -1,0 +1,54 @@
+"""The condition number of a problem: `pcpinn.condition_number`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..discretize.slab_mesh import AnyMesh
+from ..errors import PcpinnError
+from ..precondition import Preconditioner
+from ..problem.problem import Problem
+from ..solve.settings import Settings
+from .discrete import discrete_condition
+from .neural import neural_condition
+from .record import ConditionNumber
+
+METHODS = ("fem", "fdm", "neural")
+
+
+def condition_number(
+    problem: Problem,
+    method: str = "fem",
+    preconditioner: str | Preconditioner | None = None,
+    settings: Settings | None = None,
+    *,
+    mesh: AnyMesh | None = None,
+    **changes: Any,
+) -> ConditionNumber:
+    """How hard a problem is: cond = ||f|| / ||u|| * ||F^-1|| (Liu et al., definition 3.1), in the norm of L2(Omega).
+
+    F takes functions that satisfy the conditions in homogeneous form to right-hand sides, f is the right-hand side of the
+    equations alone; a nonlinear F is linearised at the solution.
+
+    Args:
+        problem: the PDE.
+        method: fem (finite elements, or slabs of time), fdm (finite differences on a box) or neural (a network that
+            maximises ||u|| / ||F u||).
+        preconditioner: also measure the system preconditioned by it: a name as of the setting, or a `Preconditioner`.
+        settings: of the discretisation; keyword arguments (cells=50, degree=2, ...) change single ones.
+        mesh: a mesh that is there already.
+
+    Raises:
+        PcpinnError: for an unknown method, a problem without a unique solution, or one too large to be factorised.
+    """
+    if method not in METHODS:
+        raise PcpinnError(f"there is no method {method!r}", f"use one of {', '.join(METHODS)}")
+    settings = (settings or Settings()).updated(changes)
+    if isinstance(preconditioner, str):
+        settings = settings.updated({"preconditioner": preconditioner})
+    if method == "neural":
+        if preconditioner is not None:
+            raise PcpinnError("the neural method has no matrix to precondition", "use method fem or fdm")
+        return neural_condition(problem, settings, mesh)
+    settings = settings.updated({"discretisation": method})
+    return discrete_condition(problem, settings, preconditioner, mesh)
