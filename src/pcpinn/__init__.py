@@ -16,7 +16,7 @@ from .discretize.mesh import Mesh
 from .discretize.meshfile import read_mesh
 from .environment import package_version
 from .errors import PcpinnError, PcpinnWarning
-from .problem.conditions import Cauchy, Dirichlet, Natural, Neumann, Open, Periodic, Pin, Robin
+from .problem.conditions import Cauchy, Dirichlet, Free, Natural, Neumann, Open, Periodic, Pin, Robin
 from .problem.field import Field, Local
 from .problem.problem import Problem
 from .problem.shapes import (
@@ -30,9 +30,14 @@ from .problem.shapes import (
     Rectangle,
     SpaceTime,
 )
+from .problem.unknowns import Coefficient, Parameter
 from .progress import Progress
 from .solve.continuation import continuation
+from .solve.inverse import infer
+from .solve.inverse_settings import InverseSettings
+from .solve.inverse_solution import InverseSolution, Truth
 from .solve.linear import solve
+from .solve.observations import Observations, read_observations
 from .solve.reference import Reference
 from .solve.run_folder import load
 from .solve.settings import Settings
@@ -44,18 +49,24 @@ __all__ = [
     "Ball",
     "Box",
     "Cauchy",
+    "Coefficient",
     "ConditionNumber",
     "Cylinder",
     "Dirichlet",
     "Disk",
     "Ellipse",
     "Field",
+    "Free",
     "Interval",
+    "InverseSettings",
+    "InverseSolution",
     "Local",
     "Mesh",
     "Natural",
     "Neumann",
+    "Observations",
     "Open",
+    "Parameter",
     "PcpinnError",
     "PcpinnWarning",
     "Periodic",
@@ -69,9 +80,12 @@ __all__ = [
     "Settings",
     "Solution",
     "SpaceTime",
+    "Truth",
     "condition_number",
     "continuation",
+    "infer",
     "load",
     "read_mesh",
+    "read_observations",
     "solve",
 ]

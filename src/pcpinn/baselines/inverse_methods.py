@@ -39,6 +39,7 @@ from .reduced import Reduced
 
 Infer = Callable[..., InverseSolution]
 
+_NO_PRECONDITIONER: dict[str, Any] = {"name": "none", "refreshes": 0, "refresh": 0, "ages": []}
 _ADJOINT = {"iterations": 300}
 _PINN = {"optimiser": "adam", "equations": 1.0, "boundary_weight": 1.0}
 # What a method takes instead of the settings that a preset has for `infer`, by method and preset; "" for others.
@@ -199,7 +200,7 @@ def infer_adjoint(penalty: str, method: str, *arguments: Any, **options: Any) ->
             "degree": settings.degree,
             "cells": run.mesh.cell_count,
         },
-        "preconditioner": {"name": "none"},
+        "preconditioner": _NO_PRECONDITIONER,
         "penalty": {"name": penalty, **search.describe()},
     }
     run.conclude(solution, setup_s, descent.seconds, torch.device("cpu"))
@@ -283,7 +284,7 @@ def infer_pinn(*arguments: Any, **options: Any) -> InverseSolution:
         "optimiser": optimiser.name,
         "optimiser_reason": "the ordinary PINN is trained as usual",
         "discretisation": {"name": "none", "degree": None, "cells": None},
-        "preconditioner": loss.describe(),
+        "preconditioner": {**loss.describe(), **_NO_PRECONDITIONER},
     }
     parameters = {name: model.parameter(name).detach().cpu().numpy() for name in model.parameter_names}
     solution = InverseSolution(

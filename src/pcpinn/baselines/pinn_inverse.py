@@ -24,7 +24,7 @@ from ..solve.inverse_model import InverseModel
 from ..solve.inverse_settings import InverseSettings
 from ..solve.observations import Observations
 from .conditions import condition_terms
-from .points import boundary_points, interior_points, spacing_of
+from ..solve.points import boundary_points, interior_points, spacing_of
 from .strong_form import state_at, strong_residual
 
 _HUBER = 1.345  # beyond so many standard deviations a residual counts linearly
@@ -127,7 +127,6 @@ class InverseStrongLoss:
     def describe(self) -> dict[str, Any]:
         """Facts for the report."""
         return {
-            "name": "pinn",
             "collocation": len(self.points),
             "conditions": sum(t.size for t in self.terms) + sum(len(k.x) for k in self.known),
             "equations": self.equations,

@@ -27,7 +27,8 @@ from .bench import bench, report
 from .condition import condition
 from .display import published_table, result_table, standard_output_kept_clean, working_progress
 from .doctor import doctor
-from .options import AsJson, Changes, movie_path, pairs
+from .infer import infer, resume_inverse
+from .options import AsJson, Changes, free_folder, movie_path, pairs
 from .reference import reference_app
 from .study import study
 from .tables import read_points, write_values
@@ -113,7 +114,7 @@ def solve(
         else:
             task = find_task(name, preset, {**pairs(changes), **options})
         task = task.compared_with(published) if published is not None else task
-        folder = out or _free_folder(Path("runs") / f"{task.record['problem']}-{task.record['preset']}")
+        folder = out or free_folder(Path("runs") / f"{task.record['problem']}-{task.record['preset']}")
         require_free(folder)
         solution = _carry_out(task, folder, method, resume=False)
     _conclude(solution, folder, as_json)
@@ -143,6 +144,9 @@ def resume(
     as_json: AsJson = False,
 ) -> None:
     """Continue an interrupted run (or, with --set iterations=N, a finished one)."""
+    if read_run(folder).get("method") == "infer":
+        resume_inverse(folder, problem, pairs(changes), as_json)
+        return
     with standard_output_kept_clean():
         task = task_of_run(folder, problem, pairs(changes), published)
         solution = _carry_out(task, folder, str(read_run(folder).get("method")), resume=True)
@@ -214,6 +218,7 @@ def evaluate(
 
 app.command()(condition)
 app.command()(doctor)
+app.command()(infer)
 app.command()(bench)
 app.command()(report)
 app.command()(study)
@@ -238,15 +243,6 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(1)
     finally:
         warnings.showwarning = usual
-
-
-def _free_folder(wanted: Path) -> Path:
-    """The wanted folder, or the first of wanted-2, wanted-3, ... that does not exist."""
-    folder, k = wanted, 1
-    while folder.exists():
-        k += 1
-        folder = wanted.with_name(f"{wanted.name}-{k}")
-    return folder
 
 
 def _carry_out(task: Task, folder: Path, method: str, resume: bool) -> Solution:

@@ -31,6 +31,15 @@ def pairs(changes: list[str] | None) -> dict[str, str]:
     return result
 
 
+def free_folder(wanted: Path) -> Path:
+    """The wanted folder, or the first of wanted-2, wanted-3, ... that does not exist."""
+    folder, k = wanted, 1
+    while folder.exists():
+        k += 1
+        folder = wanted.with_name(f"{wanted.name}-{k}")
+    return folder
+
+
 def movie_path(folder: Path, out: Path | None, kind: str | None) -> Path:
     """Where `plot --animate` writes: --out, or solution.gif (or as --format says) in the run's folder."""
     if kind not in (None, "gif", "mp4"):

@@ -41,7 +41,9 @@ class Jets:
         Raises:
             PcpinnError: with what to write instead.
         """
-        zero = torch.zeros(len(x), self.pointwise.problem.components, 1 + self.pointwise.problem.domain.dimension, dtype=x.dtype)
+        zero = torch.zeros(
+            len(x), self.pointwise.problem.components, 1 + self.pointwise.problem.domain.dimension, dtype=x.dtype
+        )
         through_time = self.pointwise.jacobian(x, zero)[:, :, -1]  # (n, C, C, 1 + d)
         random = torch.randn(zero.shape, generator=torch.Generator().manual_seed(0), dtype=x.dtype)
         self._flows_through_time = bool(self.pointwise.evaluate(x, random)[:, :, -1].any())

@@ -11,7 +11,9 @@ from .space import ScalarSpace
 from .time_scheme import derivatives
 
 
-def probe(discretisation: FiniteElements | TimeSlabs, x: np.ndarray, component: int, axis: int | None = None) -> sp.csr_matrix:
+def probe(
+    discretisation: FiniteElements | TimeSlabs, x: np.ndarray, component: int, axis: int | None = None
+) -> sp.csr_matrix:
     """(m, N): from the unknowns to a component at points x (m, d), or to its derivative along an axis."""
     space = discretisation.space
     own, offset = space.scalar[component], int(space.offsets[component])

@@ -88,7 +88,9 @@ class Family:
             problem = self.build(**given)
         except TypeError as error:
             names = ", ".join(self.unknowns)
-            raise PcpinnError(f"the problem cannot be built from {names}: {error}", f"write lambda {names}: Problem(...)") from error
+            raise PcpinnError(
+                f"the problem cannot be built from {names}: {error}", f"write lambda {names}: Problem(...)"
+            ) from error
         if not isinstance(problem, Problem):
             raise PcpinnError(f"the function of the unknowns returned {problem!r}", "return a pcpinn.Problem")
         return problem
@@ -110,9 +112,7 @@ class Family:
         unknown = [name for name, by_field in boundary.items() if any(isinstance(c, Free) for c in by_field.values())]
         boundary = {name: boundary[name] for name in [*unknown, *(n for n in boundary if n not in unknown)]}
         # Where boundaries meet the later one counts: what is known wins.
-        return Problem(
-            base.domain, function("flux"), function("source"), boundary, base.unknowns, base.pins, base.name
-        )
+        return Problem(base.domain, function("flux"), function("source"), boundary, base.unknowns, base.pins, base.name)
 
     def _condition(self, boundary: str, name: str, condition: Condition) -> Condition:
         K = self.count

@@ -31,6 +31,7 @@ from ..precondition import (
     Separable,
     TimeOrder,
 )
+from ..problem.conditions import Free
 from ..problem.problem import Problem
 from ..problem.shape_base import Domain, SpaceTime
 from ..train import LBFGS, SOAP, Adam, GaussNewton, LeastSquares, Loss, Optimiser
@@ -83,6 +84,7 @@ def _slab_mesh(problem: Problem, settings: Settings) -> SlabMesh:
 
 def make_discretisation(problem: Problem, mesh: AnyMesh, settings: Settings) -> Discretisation:
     """Finite elements or finite differences on the mesh, or slabs of time."""
+    refuse_free(problem)
     if isinstance(mesh, SlabMesh):
         if settings.time_scheme == "simplex" or settings.discretisation == "fdm":
             raise PcpinnError("the mesh is one of slabs of time", "set time_scheme=radau, gauss or galerkin, with fem")
@@ -92,6 +94,15 @@ def make_discretisation(problem: Problem, mesh: AnyMesh, settings: Settings) -> 
     if settings.discretisation == "fdm":
         return FiniteDifferences(problem, mesh)
     return FiniteElements(problem, mesh, settings.degree, settings.quadrature)
+
+
+def refuse_free(problem: Problem) -> None:
+    """Refuse a problem that says of a boundary that nothing is known there."""
+    for name, by_field in problem.conditions.items():
+        if any(isinstance(condition, Free) for condition in by_field.values()):
+            raise PcpinnError(
+                f"boundary {name!r} is Free: nothing is known there", "give a condition; Free is for pcpinn.infer"
+            )
 
 
 def make_preconditioner(settings: Settings, discretisation: Discretisation | None = None) -> Preconditioner | AutoILU:

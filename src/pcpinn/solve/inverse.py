@@ -39,7 +39,7 @@ from .run_folder import read_mesh_arrays, require_free
 
 _KNOWN = 1e-3  # known values are met to this part of their size, or better
 _DIRECT = 30_000  # up to so many unknowns P is a complete factorisation
-_STAGES = (0.03, 0.2, 1.0)  # the weight of the equations grows
+_STAGES = (0.1, 0.4, 1.0)  # the weight of the equations grows
 
 
 def infer(
@@ -125,9 +125,7 @@ class _Run:
             self.equations, data, self.noise, self.priors, free, self.estimate, settings.loss == "huber"
         )
         self.model = self._model()
-        self.loss = JointLoss(
-            self.model, self.equations, data, self.noise, self._weights(), settings.loss == "huber"
-        )
+        self.loss = JointLoss(self.model, self.equations, data, self.noise, self._weights(), settings.loss == "huber")
         self.loss.known = self._known()
         self.choice: Choice | None = None
         self.newton = settings.optimiser in ("auto", "gauss-newton")
@@ -176,7 +174,9 @@ class _Run:
         if isinstance(recipe, AutoILU):
             tangent = self.loss.tangent()
             form = self.equations.discretisation
-            return recipe.choose(tangent.A, form.unknown_nodes, form.weights, np.asarray(form.unknown_components)).preconditioner
+            return recipe.choose(
+                tangent.A, form.unknown_nodes, form.weights, np.asarray(form.unknown_components)
+            ).preconditioner
         return recipe
 
     # --- training ---------------------------------------------------------------------------------------------------
@@ -184,7 +184,9 @@ class _Run:
     def carry_out(self, started: float) -> InverseSolution:
         """Warm-up, choice of priors, joint training, posterior, record."""
         settings = self.settings
-        optimiser: Optimiser = DenseGaussNewton() if self.newton else Adam(settings.learning_rate, settings.beta1, settings.beta2)
+        optimiser: Optimiser = (
+            DenseGaussNewton() if self.newton else Adam(settings.learning_rate, settings.beta1, settings.beta2)
+        )
         stages = [("data", 0.0, settings.warmup)]
         if self.newton:
             share = [settings.iterations // len(_STAGES)] * len(_STAGES)
@@ -242,18 +244,28 @@ class _Run:
             if kind == "joint":
                 self._prepare(None if resumed is None else resumed.facts)
             facts = {"stage": number, **self._chosen()}
-            here = resumed or Snapshot(done, seconds, self.model.theta.detach().clone(), optimiser.start(loss, settings.seed), history)
+            here = resumed or Snapshot(
+                done, seconds, self.model.theta.detach().clone(), optimiser.start(loss, settings.seed), history
+            )
             if checkpoints is not None:
                 checkpoints.facts = facts
                 checkpoints.context = {"anchor": self.model.theta.detach().clone()}
             steps = settings.refresh if kind == "joint" else count
             while here.iteration < total:
-                if kind == "joint" and (loss.frame is None or here is not resumed and loss.frame.age >= settings.refresh):
+                if kind == "joint" and (
+                    loss.frame is None or here is not resumed and loss.frame.age >= settings.refresh
+                ):
                     self._refresh(checkpoints)
-                stopping = Stopping(min(total, here.iteration + max(1, steps)), 0.0, settings.time_limit, self._patience(kind))
+                stopping = Stopping(
+                    min(total, here.iteration + max(1, steps)), 0.0, settings.time_limit, self._patience(kind)
+                )
                 training = train(loss, optimiser, stopping, None, self.progress, checkpoints, here)
                 here = Snapshot(
-                    training.iterations, training.seconds, self.model.theta.detach().clone(), here.state, training.history
+                    training.iterations,
+                    training.seconds,
+                    self.model.theta.detach().clone(),
+                    here.state,
+                    training.history,
                 )
                 if training.reason != "iterations":
                     break
@@ -358,7 +370,9 @@ class _Run:
             "stopped_by": training.reason,
             "loss": training.loss if math.isfinite(training.loss) else None,
             "optimiser": optimiser.name,
-            "optimiser_reason": "asked for" if settings.optimiser != "auto" else "the joint loss is a least-squares problem",
+            "optimiser_reason": "asked for"
+            if settings.optimiser != "auto"
+            else "the joint loss is a least-squares problem",
             "discretisation": {
                 "name": self.equations.discretisation.name,
                 "degree": settings.degree,
@@ -366,9 +380,7 @@ class _Run:
             },
             "preconditioner": {**self.loss.describe(), "refresh": settings.refresh, "ages": self.ages},
         }
-        parameters = {
-            name: self.model.parameter(name).detach().cpu().numpy() for name in self.model.parameter_names
-        }
+        parameters = {name: self.model.parameter(name).detach().cpu().numpy() for name in self.model.parameter_names}
         solution = InverseSolution(
             self.model.network,
             self.family.base.unknowns,

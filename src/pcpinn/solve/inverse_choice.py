@@ -126,7 +126,9 @@ class Discrete:
                 total = total + sp.diags(slopes[:, k, j]) @ matrix
         return prediction, sp.csr_matrix(total)
 
-    def solve(self, u: np.ndarray, c: np.ndarray, steps: int, choose: Sequence[int], hypers: list[Hyper | None]) -> Choice:
+    def solve(
+        self, u: np.ndarray, c: np.ndarray, steps: int, choose: Sequence[int], hypers: list[Hyper | None]
+    ) -> Choice:
         """Gauss-Newton from nodal values (u, c); hyper-parameters are chosen in the given steps."""
         u, c, factor = u.copy(), c.copy(), 1.0
         posterior = None

@@ -100,7 +100,9 @@ def load_inverse(folder: Path, plain: Solution) -> InverseSolution:
             }
             architecture = Architecture.from_dict(facts["architecture"])
             d = len(state["centre"])
-            if not all(bool(torch.isfinite(v).all()) for v in state.values()) or not bool((state["half_width"] > 0).all()):
+            if not all(bool(torch.isfinite(v).all()) for v in state.values()) or not bool(
+                (state["half_width"] > 0).all()
+            ):
                 raise ValueError(f"{name} is not finite")
             if architecture.parameter_count(d, 1) != len(state["theta"]) or d > plain.mesh.dimension:
                 raise ValueError(f"the weights of {name} do not fit")
@@ -111,7 +113,9 @@ def load_inverse(folder: Path, plain: Solution) -> InverseSolution:
                 base, Bounded(low, math.inf, float(facts["initial"]), float(facts["unit"]))
             )
     except (LookupError, TypeError, ValueError, RuntimeError, AttributeError) as error:
-        raise PcpinnError(f"{folder} does not hold coefficients: {error}", "the file is damaged; run it again") from error
+        raise PcpinnError(
+            f"{folder} does not hold coefficients: {error}", "the file is damaged; run it again"
+        ) from error
     parameters = {k.removeprefix("parameter."): v for k, v in tensors.items() if k.startswith("parameter.")}
     return InverseSolution(
         plain.network,

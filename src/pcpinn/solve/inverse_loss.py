@@ -98,9 +98,7 @@ class JointLoss:
         }
         self._x = [self._tensor(d.points) for d in data]
         self._y = [self._tensor(d.values) for d in data]
-        self._component = [
-            None if d.observable is not None else d.component_in(equations.family.base) for d in data
-        ]
+        self._component = [None if d.observable is not None else d.component_in(equations.family.base) for d in data]
         self.set_noise(noise)
         self._weights = np.sqrt(weights / weights.sum()) * equations.has_equation
 
@@ -115,6 +113,12 @@ class JointLoss:
     def theta(self) -> torch.nn.Parameter:
         """All weights."""
         return self.model.theta
+
+    @property
+    def blocks(self) -> list[slice]:
+        """Weights of each network, and each number."""
+        numbers = self.model.numbers
+        return [*self.model.parts, *(slice(k, k + 1) for k in range(numbers.start, numbers.stop))]
 
     @property
     def count(self) -> int:
@@ -317,9 +321,7 @@ class JointLoss:
             result.append((Jc[name][at] / spread, where[name]))
         return result
 
-    def _add_equations(
-        self, H: Tensor, g: Tensor, Ju: Tensor, Jc: dict[str, Tensor], where: dict[str, slice]
-    ) -> float:
+    def _add_equations(self, H: Tensor, g: Tensor, Ju: Tensor, Jc: dict[str, Tensor], where: dict[str, slice]) -> float:
         assert self.frame is not None and self.frame.by_free is not None
         tangent = self.tangent()
         r = self._preconditioned(tangent.residual)

@@ -121,9 +121,7 @@ class InverseModel:
         result: dict[str, list[tuple[int, float]]] = {}
         at = 0
         for name, bounds in self._bounds.items():
-            result[name] = [
-                (self.numbers.start + at + i, float(b.slope(z[at + i]))) for i, b in enumerate(bounds)
-            ]
+            result[name] = [(self.numbers.start + at + i, float(b.slope(z[at + i]))) for i, b in enumerate(bounds)]
             at += len(bounds)
         return result
 
@@ -145,7 +143,9 @@ class InverseModel:
         return self.network.evaluate(self.theta[self.parts[0]], x)
 
 
-def make_coefficient(unknown: Coefficient, lower: np.ndarray, upper: np.ndarray, seed: int, device: torch.device) -> CoefficientNetwork:
+def make_coefficient(
+    unknown: Coefficient, lower: np.ndarray, upper: np.ndarray, seed: int, device: torch.device
+) -> CoefficientNetwork:
     """An untrained network over a box, seeded; it begins close to the first guess."""
     features = Features("log", 2, -2.0, -1.0)
     architecture = Architecture(unknown.width, unknown.depth, "tanh", "glorot-normal", features)

@@ -122,16 +122,17 @@ class Linearised:
             at += L.shape[1]
         dof = float(np.trace(la.cho_solve(factor, effective)))
         r = e - B @ z
-        return Posterior(
-            tuple(means), tuple(factors), u_factor, u_mean, self.evidence(hypers), dof, float(r @ r)
-        )
+        return Posterior(tuple(means), tuple(factors), u_factor, u_mean, self.evidence(hypers), dof, float(r @ r))
 
     def choose(self, hypers: Sequence[Hyper | None]) -> list[Hyper | None]:
         """Hyper-parameters of (locally) largest evidence, from the given ones and from processes that hardly vary.
 
         The second start lets single modes explain what they can before a process of many modes does.
         """
-        quiet = [None if h is None else replace(h, scale=h.scale if self._fixed(i) else 1e-2 * h.scale) for i, h in enumerate(hypers)]
+        quiet = [
+            None if h is None else replace(h, modes=(), scale=h.scale if self._fixed(i) else 1e-2 * h.scale)
+            for i, h in enumerate(hypers)
+        ]
         found = []
         for start in (list(hypers), quiet):
             best = start
@@ -175,7 +176,9 @@ class Linearised:
         start = {n: v for n, (i, j) in enumerate(places) for k, v in (hypers[i].modes if hypers[i] else ()) if k == j}
         active = relevant(columns.T @ columns, columns.T @ e, B.shape[1], np.array(cost), start)
         return [
-            None if h is None else replace(h, modes=tuple((places[n][1], v) for n, v in sorted(active.items()) if places[n][0] == i))
+            None
+            if h is None
+            else replace(h, modes=tuple((places[n][1], v) for n, v in sorted(active.items()) if places[n][0] == i))
             for i, h in enumerate(plain)
         ]
 
@@ -198,7 +201,9 @@ class Linearised:
                 JL = hyper.scale * unit
                 if hyper.modes:
                     own = [j for j, _ in hyper.modes]
-                    JL = np.concatenate([JL, self.mode_columns(i)[:, own] * np.sqrt([v for _, v in hyper.modes])], axis=1)
+                    JL = np.concatenate(
+                        [JL, self.mode_columns(i)[:, own] * np.sqrt([v for _, v in hyper.modes])], axis=1
+                    )
             columns.append(JL)
             e = e - shift
         return np.concatenate(columns, axis=1), e, modes

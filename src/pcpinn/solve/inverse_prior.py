@@ -18,8 +18,7 @@ from ..errors import PcpinnError
 
 CONSTANT = 100.0  # variance of an unknown mean, in units of the scale's square
 _RANK_TOLERANCE = 1e-6  # modes below this part of the largest are left out of the linear algebra
-_FLOOR = 1e-2  # and count with this part of the whole deviation in the training of networks
-_SMALLEST = 1e-3
+_FLOOR = 2e-3  # what networks may deviate in any direction, in units of the first scale
 _JITTER = 1e-8
 
 
@@ -48,7 +47,12 @@ class Hyper:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {"kernel": self.kernel, "length": self.length, "scale": self.scale, "modes": [list(m) for m in self.modes]}
+        return {
+            "kernel": self.kernel,
+            "length": self.length,
+            "scale": self.scale,
+            "modes": [list(m) for m in self.modes],
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Hyper:
@@ -143,8 +147,7 @@ class FieldPrior:
         """Rows (M', M): ||rows (v - mean)||^2 is minus twice the log density of values v, up to a constant."""
         inner = self.open
         L = self.factor(hyper)[inner]
-        size = float(np.sqrt((L**2).sum() / len(inner)))
-        floor = (_FLOOR * max(size, _SMALLEST * self.start.scale)) ** 2
+        floor = (_FLOOR * self.start.scale) ** 2
         vectors, singular, _ = la.svd(L, full_matrices=True)
         values = np.zeros(len(inner))
         values[: len(singular)] = singular**2

@@ -22,12 +22,12 @@ class InverseSettings(Settings):
     """
 
     warmup: int = 12
-    equations: float = 300.0
+    equations: float = 50.0
     prior: Literal["auto", "none"] = "auto"
     loss: Literal["squares", "huber"] = "squares"
     noise: float | None = None
     refresh: int = 10
-    iterations: int = 45
+    iterations: int = 60
     width: int = 20
     depth: int = 2
     feature_count: int = 3

@@ -42,7 +42,9 @@ def make_equations(family: Family, mesh: AnyMesh, settings: InverseSettings) -> 
         start = family.start.expand(count, -1).clone()
         return Equations(
             family,
-            TimeSlabs(extended, mesh, settings.time_scheme, settings.time_order, settings.degree, settings.quadrature, start),
+            TimeSlabs(
+                extended, mesh, settings.time_scheme, settings.time_order, settings.degree, settings.quadrature, start
+            ),
         )
     return Equations(family, FiniteElements(extended, mesh, settings.degree, settings.quadrature))
 
@@ -105,7 +107,7 @@ def coefficient_prior(name: str, unknown: Coefficient, equations: Equations) -> 
 
 def free_priors(equations: Equations, spread: float) -> list[tuple[FieldPrior, np.ndarray]]:
     """A prior for each group of free unknowns, with their numbers among all unknowns."""
-    form = equations.discretisation
+    form = equations.at(equations.family.start.expand(equations.nodes_count, -1).numpy())
     lower, upper = form.mesh.bounds
     extent = upper - lower
     unit = extent / extent[0]
@@ -114,8 +116,11 @@ def free_priors(equations: Equations, spread: float) -> list[tuple[FieldPrior, n
         at = equations.free[equations.group_of == g]
         modes = None
         if isinstance(form, TimeSlabs) and form.components == 1 and len(at) and at.max() < form.layer_size:
-            outside = np.setdiff1d(np.arange(form.layer_size), at)
-            modes = laplacian_modes(form.space.scalar[0], outside)[at]  # values at the start
+            later = (
+                form.constraints.constrained - form.layer_size
+            )  # sides that are not natural, seen in the second layer
+            fixed = later[(later >= 0) & (later < form.layer_size)]
+            modes = laplacian_modes(form.space.scalar[0], fixed)[at]  # values at the start
         prior = FieldPrior(
             group or "boundary", form.unknown_nodes[at] / unit, Hyper("se", float(extent[0]) / 2, spread), modes=modes
         )

@@ -141,9 +141,7 @@ def compare_inverse(solution: InverseSolution, truth: Truth) -> dict[str, Any]:
         name: (np.reshape(solution(truth.points), (n, -1))[:, k], np.reshape(truth.u, (n, -1))[:, k])
         for k, name in enumerate(solution.names)
     }
-    pairs |= {
-        name: (solution.coefficient(name)(truth.points), values) for name, values in truth.coefficients.items()
-    }
+    pairs |= {name: (solution.coefficient(name)(truth.points), values) for name, values in truth.coefficients.items()}
     result: dict[str, Any] = metrics(*(np.concatenate(part) for part in zip(*pairs.values(), strict=True)))
     result["field"] = {name: metrics(*pair) for name, pair in pairs.items()}
     for name, value in truth.parameters.items():

@@ -23,7 +23,7 @@ from ..precondition.stages import Stages
 from ..problem.problem import Problem
 from ..progress import Progress
 from ..train import History, LeastSquares
-from .build import ORDERINGS, make_device, make_mesh, make_network, make_optimiser
+from .build import ORDERINGS, make_device, make_mesh, make_network, make_optimiser, refuse_free
 from .march_errors import MarchErrors
 from .march_files import MarchCheckpoint
 from .march_start import fit_start, guesses_for, misfit, space_weights, spread_biases
@@ -50,6 +50,7 @@ def march(
     started = time.perf_counter()
     progress = progress or Progress()
     facts = {"problem": problem.name, "preset": None, "method": "pcpinn", **(record or {})}
+    refuse_free(problem)
     device = make_device(settings.device)
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)

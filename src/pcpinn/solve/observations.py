@@ -66,7 +66,9 @@ class Observations:
         self._refuse(~np.isfinite(values), "the value is not finite", "leave the row out; gaps need no row")
         if noise is not None:
             bad = ~(np.isfinite(noise) & (noise > 0))
-            self._refuse(bad, "the noise is not a positive number", "give its standard deviation, or none to estimate it")
+            self._refuse(
+                bad, "the noise is not a positive number", "give its standard deviation, or none to estimate it"
+            )
 
     def __len__(self) -> int:
         return len(self.values)
@@ -120,9 +122,7 @@ class Observations:
         """Some of the rows."""
         assert self.rows is not None
         noise = self.noise[keep] if isinstance(self.noise, np.ndarray) else self.noise
-        return replace(
-            self, points=self.points[keep], values=self.values[keep], noise=noise, rows=self.rows[keep]
-        )
+        return replace(self, points=self.points[keep], values=self.values[keep], noise=noise, rows=self.rows[keep])
 
 
 def outside_of(mesh: AnyMesh, x: np.ndarray) -> np.ndarray:
@@ -162,8 +162,9 @@ def read_observations(path: str | Path, problem: Problem, has_time: bool) -> tup
     strange = [name for name in header if name not in known]
     if strange:
         raise PcpinnError(
-            f"{path}, row 1: column {strange[0]!r} is not known", f"columns are {', '.join([*axes, *fields])} and noise, "
-            "without units; numbers are in the units of the problem"
+            f"{path}, row 1: column {strange[0]!r} is not known",
+            f"columns are {', '.join([*axes, *fields])} and noise, "
+            "without units; numbers are in the units of the problem",
         )
     for name in axes:
         if name not in header:
@@ -225,7 +226,10 @@ def _table(path: Path) -> tuple[list[str], np.ndarray, np.ndarray]:
             )
         for name, cell in zip(header, line, strict=True):
             if not _is_number(cell):
-                raise PcpinnError(f"{path}, row {number}: {name} is {cell.strip()[:40]!r}", "give a finite number, or leave out the row")
+                raise PcpinnError(
+                    f"{path}, row {number}: {name} is {cell.strip()[:40]!r}",
+                    "give a finite number, or leave out the row",
+                )
         rows.append(number)
         numbers.append([float(cell) for cell in line])
     if not numbers:

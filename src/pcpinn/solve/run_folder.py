@@ -121,7 +121,12 @@ def load(folder: str | Path) -> Solution:
     settings = record.get("settings", {})
     if not isinstance(settings, dict):
         raise PcpinnError(f"{folder}/run.json does not hold its settings", "the file is damaged; run the solve again")
-    return Solution(network, fields, mesh, read_json(folder / "result.json"), history, settings)
+    solution = Solution(network, fields, mesh, read_json(folder / "result.json"), history, settings)
+    if record.get("method") == "infer":
+        from .inverse_files import load_inverse
+
+        return load_inverse(folder, solution)
+    return solution
 
 
 def read_run(folder: Path) -> dict[str, Any]:

@@ -14,11 +14,16 @@ from .optimiser import Optimiser, State
 
 _LARGEST_DAMPING = 1e12
 _SMALLEST_DAMPING = 1e-12
+_FLOOR = 1e-8  # of a block's unit, relative to that of all
 
 
 @runtime_checkable
 class NormalEquations(Protocol):
     """A loss that knows J^T J and J^T r of all its residuals r."""
+
+    @property
+    def blocks(self) -> list[slice]:
+        """Parts of theta whose weights have the same unit."""
 
     def normal_equations(self) -> tuple[float, Tensor, Tensor]:
         """Loss 0.5 ||r||^2, matrix (p, p) and gradient (p,)."""
@@ -48,7 +53,9 @@ class DenseGaussNewton(Optimiser):
         theta = problem.theta
         loss, H, gradient = problem.normal_equations()
         start = theta.detach().clone()
-        unit = float(H.diagonal().mean())
+        unit = torch.empty_like(gradient)
+        for part in problem.blocks:  # each in its own unit
+            unit[part] = H.diagonal()[part].mean() + _FLOOR * H.diagonal().mean()
         while float(state["damping"]) < _LARGEST_DAMPING:
             damping = float(state["damping"]) * unit
             delta = _solve(H, gradient, damping)
@@ -73,7 +80,7 @@ class DenseGaussNewton(Optimiser):
         return loss
 
 
-def _solve(H: Tensor, gradient: Tensor, damping: float) -> Tensor | None:
+def _solve(H: Tensor, gradient: Tensor, damping: Tensor) -> Tensor | None:
     damped = H.clone()
     damped.diagonal().add_(damping)
     factor, info = torch.linalg.cholesky_ex(damped)

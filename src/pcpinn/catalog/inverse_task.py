@@ -1,0 +1,160 @@
+"""An inverse problem with all that it needs, from the catalog or from a user's file; and taking up an interrupted run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import PcpinnError
+from ..problem.family import Family
+from ..problem.problem import Problem
+from ..problem.shape_base import SpaceTime
+from ..problem.unknowns import Unknown
+from ..progress import Progress
+from ..solve.inverse import infer
+from ..solve.inverse_files import read_data
+from ..solve.inverse_settings import InverseSettings
+from ..solve.inverse_solution import InverseSolution, Truth
+from ..solve.observations import Observations, read_observations
+from ..solve.run_folder import read_run
+from . import heat_inv, poisson_inv
+from .inverse_entry import PAPER_INVERSE, InverseEntry
+from .task import _import
+
+INVERSE: dict[str, InverseEntry] = {m.ENTRY.name: m.ENTRY for m in (poisson_inv, heat_inv)}
+_FILE_PRESETS: dict[str, dict[str, Any]] = {"default": {}, "quick": {"iterations": 20}, "paper": PAPER_INVERSE}
+_RESUMABLE = ("iterations", "time_limit")
+
+
+@dataclass(frozen=True)
+class InverseTask:
+    """What to infer, from which data, how, against which truth; `record` names it in run.json and result.json."""
+
+    problem: Callable[..., Problem]
+    unknowns: Mapping[str, Unknown]
+    data: Sequence[Observations]
+    settings: InverseSettings
+    truth: Truth | None
+    record: dict[str, Any]
+
+    def run(
+        self,
+        out: Path | None = None,
+        progress: Progress | None = None,
+        resume: bool = False,
+        by: Callable[..., InverseSolution] = infer,
+    ) -> InverseSolution:
+        """Infer, by `pcpinn.infer` or a function like it."""
+        return by(
+            self.problem,
+            self.data,
+            self.unknowns,
+            self.settings,
+            out=out,
+            truth=self.truth,
+            progress=progress,
+            record=self.record,
+            resume=resume,
+        )
+
+
+def find_inverse(name: str, preset: str, changes: Mapping[str, Any], data: Path | None = None) -> InverseTask:
+    """An inverse problem of the catalog by name, or that of a .py file; with data from a CSV file, if one is named."""
+    task = (
+        _from_file(Path(name), preset, changes, data is not None)
+        if name.endswith(".py")
+        else _from_catalog(name, preset, changes)
+    )
+    if data is None:
+        return task
+    base = Family(task.problem, task.unknowns).base
+    has_time = isinstance(base.domain, SpaceTime) or bool(getattr(base.domain, "has_time", False))
+    sets = read_observations(data, base, has_time)
+    record = {**task.record, "data_file": {"name": data.name, "sha256": hashlib.sha256(data.read_bytes()).hexdigest()}}
+    truth = task.truth if name.endswith(".py") else None  # other data, other truth
+    return replace(task, data=sets, record=record, truth=truth)
+
+
+def inverse_of_run(folder: Path, problem_file: Path | None, changes: Mapping[str, Any]) -> InverseTask:
+    """The task that a run folder was begun with, with the data that lie there; a user's file has to be named again."""
+    record = read_run(folder)
+    refused = [k for k in changes if k not in _RESUMABLE]
+    if refused:
+        raise PcpinnError(f"a resumed run cannot change {refused[0]!r}", f"only {', '.join(_RESUMABLE)} may change")
+    try:
+        source, parameters = record["source"], record.get("problem_parameters", {})
+        settings = InverseSettings.from_dict({**record["settings"], **changes})
+        kind, name, preset = source["kind"], source["name"], record["preset"]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise PcpinnError(f"{folder}/run.json does not say how to continue", "start again") from error
+    if kind == "catalog":
+        task = _from_catalog(str(name), str(preset), parameters)
+    else:
+        if problem_file is None:
+            raise PcpinnError(f"{folder} is a run of the file {name!r}", f"name it: --problem {name}")
+        task = _from_file(problem_file, str(preset), {}, True)
+        if task.record["source"]["sha256"] != source.get("sha256"):
+            raise PcpinnError(f"{problem_file} is not the file that this run was begun with", "restore it")
+    kept = read_data(folder / "data.safetensors")
+    if task.data and len(task.data) == len(kept):  # observables are functions, which the folder does not keep
+        kept = tuple(replace(k, observable=d.observable) for k, d in zip(kept, task.data, strict=True))
+    truth = None if "data_file" in record and kind == "catalog" else task.truth
+    more = {"data_file": record["data_file"]} if "data_file" in record else {}
+    return replace(task, settings=settings, data=kept, truth=truth, record={**task.record, **more})
+
+
+def _from_catalog(name: str, preset: str, changes: Mapping[str, Any]) -> InverseTask:
+    if name not in INVERSE:
+        raise PcpinnError(
+            f"there is no inverse problem {name!r}", f"use {', '.join(INVERSE)}, or a .py file of your own"
+        )
+    entry = INVERSE[name]
+    parameters, settings = entry.resolve(preset, changes)
+    record = {
+        "problem": entry.name,
+        "preset": preset,
+        "problem_parameters": parameters,
+        "source": {"kind": "catalog", "name": entry.name},
+        "paper_l2re": entry.paper[0],
+    }
+    build, unknowns = entry.problem(**parameters)
+    return InverseTask(
+        build, unknowns, (entry.data(settings.seed, **parameters),), settings, entry.truth(**parameters), record
+    )
+
+
+def _from_file(path: Path, preset: str, changes: Mapping[str, Any], data_given: bool) -> InverseTask:
+    """A file defines `problem` (a function of the unknowns), `unknowns`, and may define `data`, `truth` and `settings`."""
+    if preset not in _FILE_PRESETS:
+        raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(_FILE_PRESETS)}")
+    module = _import(path)
+    build, unknowns = getattr(module, "problem", None), getattr(module, "unknowns", None)
+    if not callable(build) or not isinstance(unknowns, Mapping):
+        raise PcpinnError(
+            f"{path} defines no inverse problem",
+            "define problem(a), a function of the unknowns that returns a pcpinn.Problem, and unknowns = {'a': ...}",
+        )
+    own = getattr(module, "settings", {})
+    if not isinstance(own, Mapping):
+        raise PcpinnError(f"settings in {path} is not a dict", "write settings = {'cells': (8, 8)}")
+    data, truth = getattr(module, "data", ()), getattr(module, "truth", None)
+    sets = (data,) if isinstance(data, Observations) else tuple(data)
+    if not sets and not data_given:
+        raise PcpinnError(f"{path} has no data", "name a table with --data FILE.csv, or define data in the file")
+    if truth is not None and not isinstance(truth, Truth):
+        raise PcpinnError(f"truth in {path} is not a Truth", "write truth = pcpinn.Truth(points, u, {'a': values})")
+    settings = InverseSettings().updated({**own, **_FILE_PRESETS[preset], **changes})
+    source = {"kind": "file", "name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    base = Family(build, unknowns).base
+    name = base.name if base.name != "problem" else path.stem
+    return InverseTask(
+        build,
+        unknowns,
+        sets,
+        settings,
+        truth,
+        {"problem": name, "preset": preset, "problem_parameters": {}, "source": source},
+    )

@@ -1,0 +1,135 @@
+"""The command `pcpinn infer`: unknown coefficients from data."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ..baselines.inverse_methods import INVERSE_METHODS, settings_for
+from ..catalog.inverse_task import InverseTask, find_inverse, inverse_of_run
+from ..errors import PcpinnError, PcpinnWarning
+from ..solve.inverse_solution import InverseSolution
+from ..solve.report import write_report
+from ..solve.run_folder import require_free
+from .display import number, standard_output_kept_clean, working_progress
+from .options import AsJson, Changes, free_folder, pairs
+
+
+def infer(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME_OR_FILE.py", help="poisson-inv, heat-inv, or a file that defines an inverse problem."
+        ),
+    ],
+    data: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Table of data: x, y, t, u, noise.")] = None,
+    preset: Annotated[str, typer.Option(help="quick, default or paper.")] = "default",
+    method: Annotated[str, typer.Option(help=f"{', '.join(INVERSE_METHODS)}.")] = "infer",
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of all random numbers, the noise of catalog data included.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the run; must not exist yet.")] = None,
+    changes: Changes = None,
+    as_json: AsJson = False,
+) -> None:
+    """Infer unknown coefficients from data and record the run."""
+    options = {k: v for k, v in (("device", device), ("seed", seed)) if v is not None}
+    with standard_output_kept_clean():
+        task = find_inverse(name, preset, settings_for(method, preset, {**pairs(changes), **options}), data)
+        folder = out or free_folder(Path("runs") / _folder_name(task, method))
+        require_free(folder)
+        solution = _carry_out(task, folder, resume=False, method=method)
+    conclude(solution, folder, as_json)
+
+
+def resume_inverse(folder: Path, problem: Path | None, changes: dict[str, Any], as_json: bool) -> None:
+    """Continue an interrupted inference."""
+    with standard_output_kept_clean():
+        solution = _carry_out(inverse_of_run(folder, problem, changes), folder, resume=True)
+    conclude(solution, folder, as_json)
+
+
+def _folder_name(task: InverseTask, method: str) -> str:
+    name = f"{task.record['problem']}-{task.record['preset']}"
+    return name if method == "infer" else f"{name}-{method}"
+
+
+def _carry_out(task: InverseTask, folder: Path, resume: bool, method: str = "infer") -> InverseSolution:
+    with working_progress() as progress:
+        solution = task.run(folder, progress, resume, INVERSE_METHODS[method])
+    try:
+        solution.plot(folder / "solution.png", task.truth)
+    except PcpinnError as error:  # the run itself is fine
+        warnings.warn(f"no picture: {error.problem}", PcpinnWarning, stacklevel=1)
+    write_report(solution, folder)
+    return solution
+
+
+def conclude(solution: InverseSolution, folder: Path, as_json: bool) -> None:
+    """Print what came out."""
+    console = Console(stderr=as_json)
+    console.print(inverse_table(solution.result))
+    for label, path in (("run", folder), ("picture", folder / "solution.png"), ("report", folder / "report.html")):
+        if path.exists():
+            console.print(f"{label:>8}  {path}", soft_wrap=True, highlight=False, markup=False)
+    if as_json:
+        print(json.dumps(solution.result, allow_nan=False))
+    if solution.result["stopped_by"] == "not finite":
+        raise typer.Exit(1)
+
+
+def inverse_table(result: dict[str, Any]) -> Table:
+    """Errors, parameters, times and sizes."""
+    errors, times, facts = result["errors"], result["time"], result["inverse"]
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        title=f"{escape(str(result['problem']))}  ({result['preset'] or 'own'} preset, seed {result['seed']})",
+    )
+    table.add_column("what")
+    table.add_column("value", justify="right")
+    table.add_column("", style="dim", overflow="fold")
+    if result["reference"] is not None:
+        paper = result.get("paper_l2re")
+        table.add_row(
+            "error L2RE, all together", number(errors["l2re"]), f"paper {paper:.2e}" if paper else "", style="bold"
+        )
+        for name, parts in errors["field"].items():
+            table.add_row(f"  of {escape(name)}", number(parts["l2re"]), "")
+        if facts.get("expected_l2re") is not None:
+            table.add_row(
+                "  expected by the posterior", number(facts["expected_l2re"]), "what the noise leaves, root mean square"
+            )
+    if errors["training"] is not None:
+        table.add_row("training error", number(errors["training"]), "networks against the discrete answer")
+    for name, values in facts["values"].items():
+        spread = facts.get("std", {}).get(name)
+        text = ", ".join(f"{v:.5g}" for v in values)
+        table.add_row(escape(name), text, "" if spread is None else "+- " + ", ".join(f"{s:.2g}" for s in spread))
+    misfit = ", ".join(f"{m:.3f}" for m in facts["misfit"])
+    noise = ", ".join(f"{n:.3g}" for n in facts["noise"])
+    table.add_row(
+        "misfit", misfit, f"in units of the noise {noise}" + (" (estimated)" if facts["noise_estimated"] else "")
+    )
+    if facts.get("effective") is not None:
+        table.add_row("determined by the data", f"{facts['effective']:.1f}", "degrees of freedom")
+    table.add_row(
+        "time", f"{times['total_s']:.1f} s", f"setup {times['setup_s']:.1f} s, training {times['train_s']:.1f} s"
+    )
+    table.add_row("iterations", str(result["iterations"]), f"{result['optimiser']}, stopped by {result['stopped_by']}")
+    table.add_row("unknowns", str(result["dofs"]), f"{result['parameters']} weights, {facts['data']} data")
+    p = result["preconditioner"]
+    table.add_row(
+        "preconditioner",
+        p["name"],
+        f"built {p.get('refreshes', 0)} times, at most {max([0, *p['ages']])} iterations old",
+    )
+    return table

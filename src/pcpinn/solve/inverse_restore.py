@@ -1,0 +1,81 @@
+"""The posterior of a loaded inverse run: its discretisation is made again from mesh and settings, without the equations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..discretize.finite_elements import FiniteElements
+from ..discretize.probe import probe
+from ..discretize.slab_mesh import SlabMesh
+from ..discretize.slabs import TimeSlabs
+from ..discretize.space import ScalarSpace
+from ..errors import PcpinnError
+from ..files import read_tensors
+from ..problem.conditions import Dirichlet, Neumann
+from ..problem.problem import Problem
+from .inverse_settings import InverseSettings
+from .inverse_solution import Uncertainty
+from .solution import Solution
+
+
+def restored_uncertainty(path: Path, plain: Solution) -> Uncertainty:
+    """Inverse of what `finish_inverse` wrote.
+
+    Raises:
+        PcpinnError: when the file does not fit the run.
+    """
+    tensors, metadata = read_tensors(path)
+    settings = InverseSettings.from_dict(plain.settings)
+    mesh = plain.mesh
+    names = {name: Neumann(0.0) for name in mesh.boundary_names}
+    form: FiniteElements | TimeSlabs
+    if isinstance(mesh, SlabMesh):
+        conditions = {**names, "initial": {f.name: Dirichlet(_zeros(f.components)) for f in plain.fields}}
+        stand_in = Problem(
+            mesh, source=_nothing(len(plain.fields)), fields=plain.fields, boundary=_per_field(conditions, plain)
+        )
+        form = TimeSlabs(
+            stand_in, mesh, settings.time_scheme, settings.time_order, settings.degree, settings.quadrature
+        )
+        space: ScalarSpace = form.space.scalar[0]
+    else:
+        stand_in = Problem(
+            mesh, source=_nothing(len(plain.fields)), fields=plain.fields, boundary=_per_field(names, plain)
+        )
+        form = FiniteElements(stand_in, mesh, settings.degree, settings.quadrature)
+        space = form.space.scalar[0]
+
+    def part(prefix: str) -> dict[str, np.ndarray]:
+        return {k.removeprefix(prefix): v.astype(np.float64) for k, v in tensors.items() if k.startswith(prefix)}
+
+    coefficients = part("coefficient.")
+    fits = (
+        "u" in tensors and len(tensors["u"]) == form.size and all(len(v) == space.size for v in coefficients.values())
+    )
+    if not fits or not isinstance(metadata.get("effective"), int | float):
+        raise PcpinnError(f"{path} does not fit the run", "do not mix the files of different runs")
+    return Uncertainty(
+        tensors["u"].astype(np.float64),
+        coefficients,
+        part("parameter."),
+        float(metadata["effective"]),
+        lambda x, k: probe(form, x, k),
+        space.interpolation,
+    )
+
+
+def _zeros(components: int) -> float | list[float]:
+    return 0.0 if components == 1 else [0.0] * components
+
+
+def _nothing(count: int):  # noqa: ANN202
+    return (lambda x, *fields: (None,) * count) if count > 1 else (lambda x, *fields: 0.0)
+
+
+def _per_field(conditions: dict, plain: Solution) -> dict:  # noqa: ANN001
+    return {
+        name: condition if isinstance(condition, dict) else {f.name: condition for f in plain.fields}
+        for name, condition in conditions.items()
+    }
