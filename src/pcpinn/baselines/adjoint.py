@@ -28,12 +28,13 @@ _MEMORY = 30
 
 @dataclass
 class Minimum:
-    """What the optimiser found for one weight."""
+    """What the optimiser found for one weight; its error where the truth is known, for the record alone."""
 
     weight: float
     state: State
     iterations: int
     message: str
+    l2re: float | None = None
 
 
 @dataclass
@@ -51,7 +52,10 @@ class Search:
             "weight": self.chosen.weight,
             "misfit_target": None if math.isnan(self.target) else self.target,
             "misfit_reached": self.reached,
-            "tried": [{"weight": m.weight, "misfit": m.state.misfit, "iterations": m.iterations} for m in self.tried],
+            "tried": [
+                {"weight": m.weight, "misfit": m.state.misfit, "iterations": m.iterations, "l2re": m.l2re}
+                for m in self.tried
+            ],
         }
 
 
@@ -84,7 +88,8 @@ class Descent:
     def minimise(self, z: np.ndarray, weight: float) -> Minimum:
         """From controls z."""
         reduced, seen = self.reduced, {"best": math.inf}
-        reduced.weight = weight
+        reduced.weight, before = weight, self.done
+        self.progress.stage(f"l-bfgs-b, penalty {weight:.2g}", self.iterations)
         best: State | None = None
 
         def objective(at: np.ndarray) -> tuple[float, np.ndarray]:
@@ -101,9 +106,9 @@ class Descent:
         def step(_: np.ndarray) -> None:
             self.done += 1
             self.history.add(self.done, self.seconds, seen["best"])
-            self.progress.update(self.done, seen["best"])
+            self.progress.update(self.done - before, seen["best"])
 
-        count, message = self.done, "time limit"
+        message = "time limit"
         try:
             found = minimize(
                 objective,
@@ -121,7 +126,7 @@ class Descent:
         except _OutOfTime:
             pass
         assert best is not None
-        return Minimum(weight, best, self.done - count, message)
+        return Minimum(weight, best, self.done - before, message)
 
     def without_penalty(self) -> Search:
         """The paper's way."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..discretize.equations import Equations
 from ..discretize.probe import probe
 from ..discretize.slab_mesh import AnyMesh
 from ..environment import describe_environment, peak_memory
@@ -35,7 +36,7 @@ from ..solve.run_folder import require_free
 from ..train import Adam, Stopping, train
 from .adjoint import Descent, Search
 from .pinn_inverse import InverseStrongLoss
-from .reduced import Reduced
+from .reduced import Reduced, State
 
 Infer = Callable[..., InverseSolution]
 
@@ -182,10 +183,12 @@ def infer_adjoint(penalty: str, method: str, *arguments: Any, **options: Any) ->
     )
     reduced = reduced if penalty == "none" else reduced.with_penalty()
     setup_s = run.create()
-    run.progress.stage(f"optimisation ({method})")
     descent = Descent(reduced, settings.iterations, settings.time_limit, run.progress)
     search = descent.without_penalty() if penalty == "none" else descent.by_discrepancy()
-    solution = _nodal_solution(run, equations, search, descent)
+    if run.truth is not None:
+        for tried in search.tried:
+            tried.l2re = compare_inverse(_nodal_solution(run, equations, tried.state, descent), run.truth)["l2re"]
+    solution = _nodal_solution(run, equations, search.chosen.state, descent)
     solution.result |= {
         "dofs": equations.size,
         "parameters": reduced.size,
@@ -209,8 +212,8 @@ def infer_adjoint(penalty: str, method: str, *arguments: Any, **options: Any) ->
     return solution
 
 
-def _nodal_solution(run: _Run, equations: Any, search: Search, descent: Descent) -> InverseSolution:
-    state, form, space = search.chosen.state, equations.discretisation, space_of(equations)
+def _nodal_solution(run: _Run, equations: Equations, state: State, descent: Descent) -> InverseSolution:
+    form, space = equations.discretisation, space_of(equations)
     u = NodalFunction(
         state.u, lambda x: [probe(form, x, k) for k in range(form.components)], run.mesh.dimension
     )

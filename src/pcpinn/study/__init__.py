@@ -5,7 +5,16 @@ from __future__ import annotations
 import difflib
 
 from ..errors import PcpinnError
-from . import correlation, error_control, landscape, ntk, poisson1d, scaling
+from . import (
+    correlation,
+    error_control,
+    inverse_comparison,
+    inverse_robustness,
+    landscape,
+    ntk,
+    poisson1d,
+    scaling,
+)
 from .study import Data, Study, conduct, draw_study, page, read_study, write_study
 
 _ALL = (
@@ -17,6 +26,8 @@ _ALL = (
     landscape.STUDY,
     ntk.STUDY,
     scaling.STUDY,
+    inverse_comparison.STUDY,
+    inverse_robustness.STUDY,
 )
 STUDIES: dict[str, Study] = {study.name: study for study in _ALL}
 

@@ -217,6 +217,8 @@ def _parsed(key: str, text: str, usual: Any) -> Any:
         if not values:
             raise PcpinnError(f"{key}={text!r} does not fit", "give at least one number, several separated by commas")
         return values
+    if isinstance(usual, str):
+        return text
     try:
         value = int(text) if isinstance(usual, int) else float(text)
     except ValueError:
