@@ -38,6 +38,23 @@ TINY = {
     },
     "ntk": {"width": "4", "depth": "1", "iterations": "5", "moments": "3"},
     "scaling": {"mesh_sizes": "0.2,0.1", "iterations": "3", "width": "8"},
+    "inverse-comparison": {
+        "seeds": "1",
+        "points": "25",
+        "cells": "1",
+        "iterations": "1",
+        "pinn_iterations": "2",
+        "adjoint_iterations": "1",
+    },
+    "inverse-robustness": {
+        "usual_points": "49",
+        "noise_percent": "10",
+        "points": "25",
+        "clusters": "3",
+        "outlier_percent": "5",
+        "cells": "1",
+        "iterations": "1",
+    },
 }
 
 

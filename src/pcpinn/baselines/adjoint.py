@@ -1,6 +1,6 @@
 """The adjoint method: PDE-constrained optimisation of nodal coefficients by L-BFGS-B, with or without a penalty on roughness.
 
-The weight of the penalty follows from the discrepancy principle: as heavy as it can be for the misfit to be what the noise makes it.
+The weight of the penalty follows from the discrepancy principle: the heaviest with which the misfit is what the noise makes it.
 """
 
 from __future__ import annotations
@@ -118,9 +118,13 @@ class Descent:
                 bounds=reduced.bounds,
                 callback=step,
                 options={
-                    "maxiter": self.iterations, "maxfun": 2 * self.iterations + 20, "maxcor": _MEMORY,
-                    "ftol": 1e-9, "gtol": 1e-6, "maxls": 40,
-                },  # fmt: skip
+                    "maxiter": self.iterations,
+                    "maxfun": 2 * self.iterations + 20,
+                    "maxcor": _MEMORY,
+                    "ftol": 1e-9,
+                    "gtol": 1e-6,
+                    "maxls": 40,
+                },
             )
             message = "iterations" if found.status == 1 else "converged" if found.status == 0 else "no descent"
         except _OutOfTime:

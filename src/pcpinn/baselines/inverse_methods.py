@@ -167,7 +167,7 @@ class _Run:
             "misfit": misfits,
             "noise": [float(np.median(n)) for n in self.noise],
             "noise_estimated": False,
-            "unknowns": {n: "coefficient" for n in solution.coefficients},
+            "unknowns": dict.fromkeys(solution.coefficients, "coefficient"),
             "values": {n: np.asarray(v).tolist() for n, v in solution.parameters.items()},
         }
 
@@ -178,9 +178,7 @@ def infer_adjoint(penalty: str, method: str, *arguments: Any, **options: Any) ->
     settings, family = run.settings, run.family
     run.progress.stage("assembly")
     equations = make_equations(family, run.mesh, settings)
-    reduced = Reduced(
-        equations, run.data, run.noise, "tv" if penalty == "tv" else "tikhonov", settings.loss == "huber"
-    )
+    reduced = Reduced(equations, run.data, run.noise, "tv" if penalty == "tv" else "tikhonov", settings.loss == "huber")
     reduced = reduced if penalty == "none" else reduced.with_penalty()
     setup_s = run.create()
     descent = Descent(reduced, settings.iterations, settings.time_limit, run.progress)
@@ -214,9 +212,7 @@ def infer_adjoint(penalty: str, method: str, *arguments: Any, **options: Any) ->
 
 def _nodal_solution(run: _Run, equations: Equations, state: State, descent: Descent) -> InverseSolution:
     form, space = equations.discretisation, space_of(equations)
-    u = NodalFunction(
-        state.u, lambda x: [probe(form, x, k) for k in range(form.components)], run.mesh.dimension
-    )
+    u = NodalFunction(state.u, lambda x: [probe(form, x, k) for k in range(form.components)], run.mesh.dimension)
     coefficients: dict[str, Any] = {}
     parameters: dict[str, np.ndarray] = {}
     for name, unknown in run.family.unknowns.items():

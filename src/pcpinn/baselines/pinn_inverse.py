@@ -1,4 +1,4 @@
-"""The ordinary PINN of an inverse problem: misfit of the data, strong form of the PDE at random points, penalties on the boundary.
+"""The ordinary PINN of an inverse problem: misfit of the data, strong form at random points, penalties on the boundary.
 
 The networks are those of `pcpinn.infer`; nothing is discretised, nothing preconditioned, and there is no prior.
 """
@@ -23,8 +23,8 @@ from ..problem.unknowns import Coefficient
 from ..solve.inverse_model import InverseModel
 from ..solve.inverse_settings import InverseSettings
 from ..solve.observations import Observations
-from .conditions import condition_terms
 from ..solve.points import boundary_points, interior_points, spacing_of
+from .conditions import condition_terms
 from .strong_form import state_at, strong_residual
 
 _HUBER = 1.345  # beyond so many standard deviations a residual counts linearly
@@ -176,9 +176,7 @@ def closed(family: Family, values: Callable[[Tensor], Tensor]) -> Problem:
             return Dirichlet(_located(value, values))
         return given
 
-    boundary = {
-        name: {f: condition(c) for f, c in by_field.items()} for name, by_field in extended.conditions.items()
-    }
+    boundary = {name: {f: condition(c) for f, c in by_field.items()} for name, by_field in extended.conditions.items()}
     base = family.base
     return Problem(base.domain, function("flux"), function("source"), boundary, base.unknowns, base.pins, base.name)
 
@@ -187,9 +185,13 @@ def _located(value: Any, values: Callable[[Tensor], Tensor]) -> Callable[[Tensor
     return lambda x: torch.as_tensor(evaluate(value, torch.cat([values(x), x])), dtype=x.dtype).detach()
 
 
+def _constant(values: Tensor) -> Callable[[Tensor], Tensor]:
+    return lambda x: values.to(x)
+
+
 def _refuse_moving_values(family: Family, mesh: Mesh) -> None:
     """Targets are evaluated once: they must not depend on what is looked for."""
-    pair = [closed(family, lambda x, f=f: (f * family.start + f - 1).to(x)) for f in (1.0, 1.25)]
+    pair = [closed(family, _constant(factor * family.start + factor - 1)) for factor in (1.0, 1.25)]
     for name in mesh.boundary_names:
         at = torch.as_tensor(mesh.nodes[np.unique(mesh.boundaries[name])][:8])
         for f in family.base.unknowns:

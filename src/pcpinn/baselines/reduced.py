@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -114,7 +115,7 @@ class Reduced:
                 bounds.append(np.tile([low / unit, high / unit], (E.shape[1], 1)))
         free = len(self.equations.free)
         ends = np.cumsum([0, *(E.shape[1] for E in maps)])
-        self._parts = [slice(int(a), int(b)) for a, b in zip(ends, ends[1:], strict=False)]
+        self._parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
         self._maps, self._free = maps, slice(int(ends[-1]), int(ends[-1]) + free)
         self.start = np.concatenate([*start, np.zeros(free)])
         self.bounds = np.concatenate([*bounds, np.tile([-np.inf, np.inf], (free, 1))])
@@ -195,7 +196,9 @@ def _factors(A: sp.csr_matrix) -> spla.SuperLU:
     try:
         return spla.splu(A.tocsc(), permc_spec="COLAMD")
     except RuntimeError as error:
-        raise PcpinnError("the linearised matrix is singular", "bound the coefficient away from zero (low=...)") from error
+        raise PcpinnError(
+            "the linearised matrix is singular", "bound the coefficient away from zero (low=...)"
+        ) from error
 
 
 def _tied(equations: Equations, name: str, unknown: Coefficient) -> sp.csr_matrix:
@@ -211,4 +214,6 @@ def _tied(equations: Equations, name: str, unknown: Coefficient) -> sp.csr_matri
             f"on this mesh of space and time {name!r} cannot have values that depend on space alone",
             "use time_scheme=radau, or cells= for a structured mesh",
         )
-    return sp.csr_matrix((np.ones(space.size), (np.arange(space.size), which.ravel())), shape=(space.size, len(distinct)))
+    return sp.csr_matrix(
+        (np.ones(space.size), (np.arange(space.size), which.ravel())), shape=(space.size, len(distinct))
+    )

@@ -10,7 +10,7 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -199,7 +199,7 @@ class Settings:
         if abs(self.seed) >= 2**63:
             raise PcpinnError(f"seed={self.seed} is too large", "take one below 2^63")
 
-    def updated(self, changes: Mapping[str, Any]) -> Settings:
+    def updated(self, changes: Mapping[str, Any]) -> Self:
         """A copy with some keys changed; values may be text, as on the command line.
 
         Raises:
@@ -226,7 +226,7 @@ class Settings:
         return {k: None if v == math.inf else _as_lists(v) for k, v in data.items()}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Settings:
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Inverse of `to_dict`."""
         restored = {**data, "time_limit": math.inf if data.get("time_limit") is None else data["time_limit"]}
         return cls().updated(restored)

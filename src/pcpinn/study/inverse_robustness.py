@@ -10,7 +10,7 @@ import numpy as np
 
 from ..catalog.inverse_entry import InverseEntry
 from ..solve.observations import Observations
-from .inverse_comparison import attempt, find_inverse_entry
+from .inverse_comparison import attempt, find_inverse_entry, mesh_changes
 from .study import Context, Data, Sizes, Study
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ def cases(entry: InverseEntry, sizes: Sizes, seed: int) -> Iterator[Case]:
         worse = with_outliers(usual, percent / 100, seed)
         for loss in ("squares", "huber"):
             yield Case(f"outliers, percent ({loss})", percent, worse, {"loss": loss})
-    yield Case("noise not given", "", replace(usual, noise=None))
+    yield Case("noise not given", None, replace(usual, noise=None))
     middle = float(np.median(usual.points[:, 0]))
-    yield Case("left half only", "", usual.subset(usual.points[:, 0] <= middle))
+    yield Case("left half only", None, usual.subset(usual.points[:, 0] <= middle))
     if usual.points.shape[1] == 3:
         t = usual.points[:, -1]
         yield Case("no data in time", "0.3 to 0.7", usual.subset((t < 0.3) | (t > 0.7)))
@@ -84,12 +84,15 @@ def with_outliers(data: Observations, share: float, seed: int) -> Observations:
 def compute(context: Context) -> Data:
     """All cases for all seeds."""
     sizes, entry = context.sizes, find_inverse_entry(context.problem)
+    entry.resolve(sizes["preset"], {})
+    usual: dict[str, Any] = {"device": context.device.type, **mesh_changes(entry, sizes)}
+    usual |= {"iterations": sizes["iterations"]} if sizes["iterations"] else {}
     runs: Table = []
     context.progress.stage("runs")
     for seed in range(context.seed, context.seed + sizes["seeds"]):
         todo = list(cases(entry, sizes, seed))
         for case in todo:
-            changes = {**case.changes, "seed": seed, "device": context.device.type}
+            changes = {**usual, **case.changes, "seed": seed}
             row = attempt("infer", entry, sizes["preset"], changes, case.data)
             runs.append({"problem": entry.name, "case": case.name, "value": case.value, "seed": seed, **row})
             context.progress.count("runs", len(runs), len(todo) * sizes["seeds"])
@@ -120,9 +123,15 @@ def words(data: Data) -> list[str]:
     for case in dict.fromkeys(row["case"] for row in data["rows"]):
         found = [r for r in data["rows"] if r["case"] == case and r["l2re"] is not None]
         if found:
-            told = ", ".join(f"{r['value']}: {r['l2re']:.2e}" if r["value"] != "" else f"{r['l2re']:.2e}" for r in found)
+            told = ", ".join(
+                f"{r['value']}: {r['l2re']:.2e}" if r["value"] is not None else f"{r['l2re']:.2e}" for r in found
+            )
             lines.append(f"{case}: {told}.")
     return lines
+
+
+def _label(row: dict[str, Any]) -> str:
+    return row["case"] if row["value"] is None else f"{row['case']} {row['value']}"
 
 
 def draw(data: Data) -> Figure:
@@ -141,19 +150,28 @@ def draw(data: Data) -> Figure:
         axes.set_xscale("log" if case == "points" else "linear")
         axes.legend(fontsize=7)
     others = [r for r in data["rows"] if r["case"] not in ("noise, percent", "points") and r["l2re"] is not None]
-    panels[2].barh([f"{r['case']} {r['value']}".strip() for r in others], [r["l2re"] for r in others], color="#2563eb")
+    panels[2].barh([_label(r) for r in others], [r["l2re"] for r in others], color="#2563eb")
     panels[2].set(xscale="log", xlabel="relative error of (u, a)")
     panels[2].tick_params(axis="y", labelsize=6)
     return figure
 
 
-_USUAL = {"usual_noise": 0.1, "usual_points": 2500, "noise_percent": (0, 5, 10, 20, 50), "points": (25, 100, 500, 2500)}
+_USUAL = {
+    "usual_noise": 0.1,
+    "usual_points": 2500,
+    "noise_percent": (0, 5, 10, 20, 50),
+    "points": (25, 100, 500, 2500),
+    "clusters": (3, 10),
+    "outlier_percent": (5, 20),
+    "cells": 0,  # 0: those of the preset
+    "iterations": 0,
+}
 STUDY = Study(
     "inverse-robustness",
     "An inverse problem with more noise, fewer data, worse data",
     "nothing: its data are 2500 values with noise of 0.1.",
-    {"preset": "quick", "seeds": 1, **_USUAL, "clusters": (3, 10), "outlier_percent": (5, 20)},
-    {"preset": "default", "seeds": 5, **_USUAL, "clusters": (3, 10), "outlier_percent": (5, 20)},
+    {"preset": "quick", "seeds": 1, **_USUAL},
+    {"preset": "default", "seeds": 5, **_USUAL},
     compute,
     words,
     draw,
