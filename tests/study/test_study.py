@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from pcpinn import PcpinnError
-from pcpinn.study import STUDIES, conduct, find_study, read_study, scaling, write_study
+from pcpinn.study import STUDIES, conduct, find_study, inverse_robustness, read_study, scaling, write_study
 from pcpinn.study.fit import linear_fit, min_max
 from pcpinn.study.landscape import Plane
 from pcpinn.study.scaling import conjugate_gradients
@@ -60,10 +60,12 @@ TINY = {
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """Data of a study, computed once; its folder. That of scaling is made in the plane, which is meshed in no time."""
+    """Data of a study, computed once; its folder. That of scaling is made in the plane, which is meshed in no time, that of
+    inverse-robustness by another method (see test_inverse_studies for its own)."""
     done = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scaling, "_PROBLEM", "poisson2d-c")
+        patch.setattr(inverse_robustness, "METHOD", "adjoint")
         yield from _tiny(tmp_path_factory, done)
 
 

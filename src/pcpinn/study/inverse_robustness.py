@@ -16,6 +16,7 @@ from .study import Context, Data, Sizes, Study
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+METHOD = "infer"
 _RADIUS = 0.12  # of a cluster, in parts of the domain
 _DENSE = 60  # clusters are found among so many times the data
 _OUTLIER = 10.0  # standard deviations
@@ -93,7 +94,7 @@ def compute(context: Context) -> Data:
         todo = list(cases(entry, sizes, seed))
         for case in todo:
             changes = {**usual, **case.changes, "seed": seed}
-            row = attempt("infer", entry, sizes["preset"], changes, case.data)
+            row = attempt(METHOD, entry, sizes["preset"], changes, case.data)
             runs.append({"problem": entry.name, "case": case.name, "value": case.value, "seed": seed, **row})
             context.progress.count("runs", len(runs), len(todo) * sizes["seeds"])
     rows = _means(runs)

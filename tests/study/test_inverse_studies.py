@@ -1,0 +1,70 @@
+"""Studies of inverse problems: their data, and rows that tell what went wrong instead of stopping."""
+
+import numpy as np
+import pytest
+
+from pcpinn import PcpinnError
+from pcpinn.catalog.inverse_task import INVERSE
+from pcpinn.study import conduct, find_study, inverse_comparison
+from pcpinn.study.inverse_comparison import PAPER, attempt, compute, find_inverse_entry
+from pcpinn.study.inverse_robustness import STUDY, cases, clustered, with_outliers
+from pcpinn.study.study import Context
+
+SIZES = {**STUDY.small, "usual_points": 100, "points": (25,)}
+
+
+@pytest.mark.parametrize("name", INVERSE)
+def test_cases_are_what_they_say(name):
+    entry = INVERSE[name]
+    made = list(cases(entry, SIZES, seed=0))
+    assert len({(c.name, c.value) for c in made}) == len(made)
+    by_name = {(c.name, c.value): c for c in made}
+    quiet, loud = (by_name["noise, percent", p].data for p in (0, 50))
+    assert np.std(loud.values - quiet.values) == pytest.approx(0.5, rel=0.2)
+    assert len(by_name["points", 25].data) == 25
+    assert {c.changes["loss"] for c in made if c.name.startswith("outliers")} == {"squares", "huber"}
+    assert by_name["noise not given", None].data.noise is None
+    late = [c for c in made if c.name == "no data in time"]
+    assert len(late) == (3 if name == "heat-inv" else 0)
+    for case in late:
+        start, _, end = case.value.partition(" to ")
+        t = case.data.points[:, -1]
+        assert not ((t > float(start)) & (t < float(end))).any()
+
+
+def test_clusters_leave_most_of_the_domain_empty():
+    data = clustered(INVERSE["poisson-inv"], 3, 200, 0.1, seed=0)
+    assert len(data) == 200
+    filled = {tuple(np.floor(10 * p).astype(int)) for p in data.points}
+    assert len(filled) < 40
+
+
+def test_outliers_are_as_many_as_asked_for():
+    usual = INVERSE["heat-inv"].data(0, noise=0.1, points=100)
+    off = np.abs(with_outliers(usual, 0.2, seed=0).values - usual.values)
+    assert (off > 0).sum() == 20
+    assert off.max() == pytest.approx(1.0)
+
+
+def test_a_failure_is_a_row(monkeypatch):
+    entry = INVERSE["poisson-inv"]
+
+    def fails(*_, **__):
+        raise PcpinnError("no luck", "try again")
+
+    monkeypatch.setattr(inverse_comparison, "infer_by", fails)
+    row = attempt("adjoint", entry, "quick", {})
+    assert row["outcome"] == "failed: no luck"
+    assert row["l2re"] is None
+    sizes = {**inverse_comparison.STUDY.small, "seeds": 1}
+    data = compute(Context(sizes, problem="heat-inv"))
+    assert data["summary"] == {"runs": 4, "failed": 4}
+    assert all("failed" in line for line in inverse_comparison.words(data))
+    assert data["rows"][0]["paper_l2re"] == PAPER["heat-inv", "infer"][0]
+
+
+def test_what_cannot_be_studied_is_refused():
+    with pytest.raises(PcpinnError, match="no inverse problem"):
+        find_inverse_entry("poisson2d-c")
+    with pytest.raises(PcpinnError, match="preset"):
+        conduct(find_study("inverse-comparison"), changes={"preset": "huge"}, device="cpu")
