@@ -17,6 +17,7 @@ from pcpinn import (
     Problem,
     Rectangle,
     Truth,
+    load,
 )
 from pcpinn.baselines.adjoint import Descent
 from pcpinn.baselines.inverse_methods import INVERSE_METHODS, METHOD_SETTINGS, infer_by, settings_for
@@ -24,6 +25,7 @@ from pcpinn.baselines.reduced import Reduced, _tied
 from pcpinn.baselines.smoothness import Roughness, free_roughness, roughness
 from pcpinn.catalog.heat_inv import ENTRY as HEAT
 from pcpinn.catalog.poisson_inv import ENTRY as POISSON
+from pcpinn.files import write_tensors
 from pcpinn.problem.family import Family
 from pcpinn.solve.build import make_mesh
 from pcpinn.solve.inverse_settings import InverseSettings
@@ -209,6 +211,15 @@ def test_run_folder_and_record(tmp_path):
     a = solution.coefficient("a")
     assert a([[0.0, 0.0]]) == pytest.approx(POISSON.truth().coefficients["a"][0])
     assert a(torch.zeros(1, 2)).shape == (1,)
+    again = load(tmp_path / "run")
+    x = np.random.default_rng(0).uniform(size=(5, 2))
+    assert np.array_equal(again(x), solution(x))
+    assert np.array_equal(again.coefficient("a")(x), a(x))
+    assert again.result == result
+    assert np.array_equal(again.data[0].values, data.values)
+    write_tensors(tmp_path / "run" / "nodal.safetensors", {"u": np.zeros(3)}, {})
+    with pytest.raises(PcpinnError, match="does not fit"):
+        load(tmp_path / "run")
 
 
 def test_what_cannot_be_run_is_refused(tmp_path):

@@ -13,11 +13,9 @@ import numpy as np
 import torch
 
 from ..discretize.equations import Equations
-from ..discretize.probe import probe
 from ..discretize.slab_mesh import AnyMesh
 from ..environment import describe_environment, peak_memory
 from ..errors import PcpinnError
-from ..files import write_atomically, write_json, write_tensors
 from ..problem.family import Family
 from ..problem.problem import Problem
 from ..problem.unknowns import Coefficient, Unknown
@@ -27,14 +25,15 @@ from ..solve.inverse import infer
 from ..solve.inverse_files import create_inverse, finish_inverse
 from ..solve.inverse_model import InverseModel, make_coefficient
 from ..solve.inverse_settings import InverseSettings
-from ..solve.inverse_setup import make_equations, space_of
+from ..solve.inverse_setup import make_equations
 from ..solve.inverse_solution import InverseSolution, Truth, compare_inverse
-from ..solve.nodal import NodalCoefficient, NodalFunction
+from ..solve.nodal_files import finish_nodal, nodal_solution
 from ..solve.observations import Observations, as_data
 from ..solve.reference import ERRORS
 from ..solve.run_folder import require_free
+from ..solve.solution import Solution
 from ..train import Adam, Stopping, train
-from .adjoint import Descent, Search
+from .adjoint import Descent
 from .pinn_inverse import InverseStrongLoss
 from .reduced import Reduced, State
 
@@ -185,8 +184,8 @@ def infer_adjoint(penalty: str, method: str, *arguments: Any, **options: Any) ->
     search = descent.without_penalty() if penalty == "none" else descent.by_discrepancy()
     if run.truth is not None:
         for tried in search.tried:
-            tried.l2re = compare_inverse(_nodal_solution(run, equations, tried.state, descent), run.truth)["l2re"]
-    solution = _nodal_solution(run, equations, search.chosen.state, descent)
+            tried.l2re = compare_inverse(_nodal(run, equations, tried.state, descent), run.truth)["l2re"]
+    solution = _nodal(run, equations, search.chosen.state, descent)
     solution.result |= {
         "dofs": equations.size,
         "parameters": reduced.size,
@@ -206,49 +205,28 @@ def infer_adjoint(penalty: str, method: str, *arguments: Any, **options: Any) ->
     }
     run.conclude(solution, setup_s, descent.seconds, torch.device("cpu"))
     if run.out is not None:
-        _finish_nodal(run.out, solution, search)
+        finish_nodal(run.out, solution)
     return solution
 
 
-def _nodal_solution(run: _Run, equations: Equations, state: State, descent: Descent) -> InverseSolution:
-    form, space = equations.discretisation, space_of(equations)
-    u = NodalFunction(state.u, lambda x: [probe(form, x, k) for k in range(form.components)], run.mesh.dimension)
-    coefficients: dict[str, Any] = {}
+def _nodal(run: _Run, equations: Equations, state: State, descent: Descent) -> InverseSolution:
+    coefficients: dict[str, np.ndarray] = {}
     parameters: dict[str, np.ndarray] = {}
     for name, unknown in run.family.unknowns.items():
         columns = list(run.family.columns(name))
         if isinstance(unknown, Coefficient):
-            values = state.c[:, columns[0]]
-            coefficients[name] = NodalCoefficient(values, lambda x: [space.interpolation(x)], space.mesh.dimension)
+            coefficients[name] = state.c[:, columns[0]]
         else:
             parameters[name] = state.c[0, columns]
     result: dict[str, Any] = {**run.facts, "seed": run.settings.seed, "device": "cpu"}
-    solution = InverseSolution(
-        u,  # type: ignore[arg-type]
-        run.family.base.unknowns,
-        run.mesh,
-        result,
-        descent.history,
-        run.settings.to_dict(),
-        None,
-        coefficients,
-        parameters,
-        None,
-        run.data,
-    )
+    fields, settings = run.family.base.unknowns, run.settings.to_dict()
+    plain = Solution(None, fields, run.mesh, result, descent.history, settings)  # type: ignore[arg-type]
+    solution = nodal_solution(plain, equations.discretisation, state.u, coefficients, parameters, run.data)
     residual = (descent.reduced.observe(state.u) - descent.reduced.values) / descent.reduced.noise
     cuts = np.cumsum([len(d) for d in run.data])[:-1]
     misfits = [float(np.sqrt((r**2).mean())) for r in np.split(residual, cuts)]
     result["inverse"] = run.inverse_facts(misfits, solution)
     return solution
-
-
-def _finish_nodal(folder: Path, solution: InverseSolution, search: Search) -> None:
-    """Nodal values instead of networks; result.json last."""
-    state = search.chosen.state
-    write_tensors(folder / "nodal.safetensors", {"u": state.u, "c": state.c}, {"unknowns": list(solution.coefficients)})
-    write_atomically(folder / "history.csv", solution.history.to_csv())
-    write_json(folder / "result.json", solution.result)
 
 
 def infer_pinn(*arguments: Any, **options: Any) -> InverseSolution:

@@ -27,25 +27,8 @@ def restored_uncertainty(path: Path, plain: Solution) -> Uncertainty:
         PcpinnError: when the file does not fit the run.
     """
     tensors, metadata = read_tensors(path)
-    settings = InverseSettings.from_dict(plain.settings)
-    mesh = plain.mesh
-    names = {name: Neumann(0.0) for name in mesh.boundary_names}
-    form: FiniteElements | TimeSlabs
-    if isinstance(mesh, SlabMesh):
-        conditions = {**names, "initial": {f.name: Dirichlet(_zeros(f.components)) for f in plain.fields}}
-        stand_in = Problem(
-            mesh, source=_nothing(len(plain.fields)), fields=plain.fields, boundary=_per_field(conditions, plain)
-        )
-        form = TimeSlabs(
-            stand_in, mesh, settings.time_scheme, settings.time_order, settings.degree, settings.quadrature
-        )
-        space: ScalarSpace = form.space.scalar[0]
-    else:
-        stand_in = Problem(
-            mesh, source=_nothing(len(plain.fields)), fields=plain.fields, boundary=_per_field(names, plain)
-        )
-        form = FiniteElements(stand_in, mesh, settings.degree, settings.quadrature)
-        space = form.space.scalar[0]
+    form = restored_form(plain)
+    space: ScalarSpace = form.space.scalar[0]
 
     def part(prefix: str) -> dict[str, np.ndarray]:
         return {k.removeprefix(prefix): v.astype(np.float64) for k, v in tensors.items() if k.startswith(prefix)}
@@ -64,6 +47,19 @@ def restored_uncertainty(path: Path, plain: Solution) -> Uncertainty:
         lambda x, k: probe(form, x, k),
         space.interpolation,
     )
+
+
+def restored_form(plain: Solution) -> FiniteElements | TimeSlabs:
+    """The discretisation of a run, from its mesh, fields and settings; for nodes and interpolation alone."""
+    settings, mesh = InverseSettings.from_dict(plain.settings), plain.mesh
+    names = {name: Neumann(0.0) for name in mesh.boundary_names}
+    source = _nothing(len(plain.fields))
+    if not isinstance(mesh, SlabMesh):
+        stand_in = Problem(mesh, source=source, fields=plain.fields, boundary=_per_field(names, plain))
+        return FiniteElements(stand_in, mesh, settings.degree, settings.quadrature)
+    conditions = {**names, "initial": {f.name: Dirichlet(_zeros(f.components)) for f in plain.fields}}
+    stand_in = Problem(mesh, source=source, fields=plain.fields, boundary=_per_field(conditions, plain))
+    return TimeSlabs(stand_in, mesh, settings.time_scheme, settings.time_order, settings.degree, settings.quadrature)
 
 
 def _zeros(components: int) -> float | list[float]:

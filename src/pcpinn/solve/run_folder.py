@@ -107,6 +107,10 @@ def load(folder: str | Path) -> Solution:
     """
     folder = Path(folder)
     record = read_run(folder)
+    if (folder / "nodal.safetensors").exists():
+        from .nodal_files import load_nodal
+
+        return load_nodal(folder, record)
     if not (folder / "network.safetensors").exists():
         raise PcpinnError(f"{folder} holds no finished run", f"continue it with: pcpinn resume {folder}")
     network = read_network(folder / "network.safetensors")
@@ -114,19 +118,29 @@ def load(folder: str | Path) -> Solution:
     fields = fields_of(record, folder)
     if sum(f.components for f in fields) != network.outputs or network.inputs != mesh.dimension:
         raise PcpinnError(f"the files in {folder} do not fit each other", "do not mix the files of different runs")
-    try:
-        history = History.from_csv((folder / "history.csv").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise PcpinnError(f"{folder}/history.csv cannot be read: {error}", "the run is damaged; solve again") from error
-    settings = record.get("settings", {})
-    if not isinstance(settings, dict):
-        raise PcpinnError(f"{folder}/run.json does not hold its settings", "the file is damaged; run the solve again")
+    history, settings = read_history(folder), settings_of(record, folder)
     solution = Solution(network, fields, mesh, read_json(folder / "result.json"), history, settings)
-    if record.get("method") == "infer":
+    if (folder / "coefficients.safetensors").exists():
         from .inverse_files import load_inverse
 
         return load_inverse(folder, solution)
     return solution
+
+
+def read_history(folder: Path) -> History:
+    """history.csv of a run."""
+    try:
+        return History.from_csv((folder / "history.csv").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise PcpinnError(f"{folder}/history.csv cannot be read: {error}", "the run is damaged; solve again") from error
+
+
+def settings_of(record: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The settings that run.json holds."""
+    settings = record.get("settings", {})
+    if not isinstance(settings, dict):
+        raise PcpinnError(f"{folder}/run.json does not hold its settings", "the file is damaged; run the solve again")
+    return settings
 
 
 def read_run(folder: Path) -> dict[str, Any]:
