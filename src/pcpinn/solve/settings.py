@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import functools
 import math
 import operator
 import types
 import typing
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -197,7 +196,7 @@ class Settings:
         if abs(self.seed) >= 2**63:
             raise PcpinnError(f"seed={self.seed} is too large", "take one below 2^63")
 
-    def updated(self, changes: Mapping[str, Any]) -> Settings:
+    def updated(self, changes: Mapping[str, Any]) -> Self:
         """A copy with some keys changed; values may be text, as on the command line.
 
         Raises:
@@ -216,7 +215,7 @@ class Settings:
     @classmethod
     def types(cls) -> dict[str, Any]:
         """The type of each setting."""
-        return _types(cls)
+        return typing.get_type_hints(cls)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: no infinities, no tuples."""
@@ -224,15 +223,10 @@ class Settings:
         return {k: None if v == math.inf else _as_lists(v) for k, v in data.items()}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Settings:
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Inverse of `to_dict`."""
         restored = {**data, "time_limit": math.inf if data.get("time_limit") is None else data["time_limit"]}
         return cls().updated(restored)
-
-
-@functools.cache
-def _types(cls: type) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
 
 
 def _convert(key: str, value: Any, expected: Any) -> Any:
