@@ -130,6 +130,6 @@ def inverse_table(result: dict[str, Any]) -> Table:
     table.add_row(
         "preconditioner",
         p["name"],
-        f"built {p.get('refreshes', 0)} times, at most {max([0, *p['ages']])} iterations old",
+        f"built {p.get('refreshes', 0)} times, at most {p.get('oldest', 0)} iterations old",
     )
     return table

@@ -25,7 +25,7 @@ from .finite_elements import FiniteElements
 from .jets import boundary_state
 from .pointwise import guard
 from .slabs import TimeSlabs
-from .system import eliminate
+from .system import check_functions, eliminate
 
 _STEP = 1e-6  # of differences of prescribed values, relative
 
@@ -136,8 +136,7 @@ class Equations:
 
     @cached_property
     def is_linear(self) -> bool:
-        from .system import check_functions
-
+        """Whether F is linear in u for fixed coefficients."""
         return check_functions(self._at)
 
     def _satisfied(self, constraints: Constraints, u: np.ndarray) -> np.ndarray:

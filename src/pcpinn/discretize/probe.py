@@ -58,7 +58,8 @@ def _row_products(time: sp.csr_matrix, space: sp.csr_matrix) -> sp.csr_matrix:
     m, n = space.shape
     a, b = (np.diff(matrix.indptr) for matrix in (time, space))
     first, second = int(a.max()), int(b.max())
-    assert (a == first).all() and (b == second).all()
+    assert (a == first).all()
+    assert (b == second).all()
     ti, si = time.indices.reshape(m, first), space.indices.reshape(m, second)
     td, sd = time.data.reshape(m, first), space.data.reshape(m, second)
     columns = (ti[:, :, None].astype(np.int64) * n + si[:, None, :]).reshape(m, -1)

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..discretize.equations import Equations
-from ..discretize.probe import probe
+from ..discretize.equations import Equations, Tangent
 from ..discretize.slab_mesh import AnyMesh
 from ..environment import describe_environment, peak_memory
 from ..errors import PcpinnError
@@ -26,15 +25,16 @@ from ..train import Adam, Checkpoints, History, Optimiser, Snapshot, Stopping, T
 from ..train.dense_newton import DenseGaussNewton
 from .build import make_device, make_mesh, make_network, make_preconditioner
 from .inverse_choice import Choice, Discrete
+from .inverse_data import DataTerm
 from .inverse_files import create_inverse, finish_inverse
 from .inverse_loss import JointLoss, PriorRows
 from .inverse_model import InverseModel, make_coefficient
 from .inverse_prior import Hyper
+from .inverse_record import chosen_hypers, conclude
 from .inverse_settings import InverseSettings
 from .inverse_setup import coefficient_prior, free_priors, known_nodes, make_equations, space_of
-from .inverse_solution import InverseSolution, Truth, Uncertainty, compare_inverse, expected_error
+from .inverse_solution import InverseSolution, Truth
 from .observations import Observations, as_data
-from .reference import ERRORS
 from .run_folder import read_mesh_arrays, require_free
 
 _KNOWN = 1e-3  # known values are met to this part of their size, or better
@@ -74,11 +74,11 @@ def infer(
     """
     started = time.perf_counter()
     settings = (settings or InverseSettings()).updated(changes)
-    run = _Run(Family(problem, unknowns), as_data(data), settings, mesh, out, truth, progress, record, resume)
+    run = Inference(Family(problem, unknowns), as_data(data), settings, mesh, out, truth, progress, record, resume)
     return run.carry_out(started)
 
 
-class _Run:
+class Inference:
     """One inference, from set-up to record."""
 
     def __init__(
@@ -125,11 +125,14 @@ class _Run:
             self.equations, data, self.noise, self.priors, free, self.estimate, settings.loss == "huber"
         )
         self.model = self._model()
-        self.loss = JointLoss(self.model, self.equations, data, self.noise, self._weights(), settings.loss == "huber")
+        robust = settings.loss == "huber"
+        terms = [DataTerm(d, n, self.model.network, family.base, robust) for d, n in zip(data, self.noise, strict=True)]
+        self.loss = JointLoss(self.model, self.equations, terms, self._weights())
         self.loss.known = self._known()
         self.choice: Choice | None = None
         self.newton = settings.optimiser in ("auto", "gauss-newton")
-        self.ages: list[int] = []
+        self.loss.recipe, self.loss.refresh_every = self._preconditioner, settings.refresh
+        self.loss.derivatives = self.newton
 
     # --- set-up -----------------------------------------------------------------------------------------------------
 
@@ -166,17 +169,15 @@ class _Run:
                 )
         return result
 
-    def _preconditioner(self) -> Preconditioner:
+    def _preconditioner(self, tangent: Tangent) -> Preconditioner:
         settings = self.settings
         if settings.preconditioner == "auto" and self.equations.size <= _DIRECT:
             return LU(settings.sweep_tolerance)
-        recipe = make_preconditioner(settings, self.equations.discretisation)
+        form = self.equations.discretisation
+        recipe = make_preconditioner(settings, form)
         if isinstance(recipe, AutoILU):
-            tangent = self.loss.tangent()
-            form = self.equations.discretisation
-            return recipe.choose(
-                tangent.A, form.unknown_nodes, form.weights, np.asarray(form.unknown_components)
-            ).preconditioner
+            components = np.asarray(form.unknown_components)
+            return recipe.choose(tangent.A, form.unknown_nodes, form.weights, components).preconditioner
         return recipe
 
     # --- training ---------------------------------------------------------------------------------------------------
@@ -185,7 +186,9 @@ class _Run:
         """Warm-up, choice of priors, joint training, posterior, record."""
         settings = self.settings
         optimiser: Optimiser = (
-            DenseGaussNewton() if self.newton else Adam(settings.learning_rate, settings.beta1, settings.beta2)
+            DenseGaussNewton(settings.damping)
+            if self.newton
+            else Adam(settings.learning_rate, settings.beta1, settings.beta2)
         )
         stages = [("data", 0.0, settings.warmup)]
         if self.newton:
@@ -207,7 +210,7 @@ class _Run:
         setup_s = time.perf_counter() - started
         training = self._train(stages, optimiser, checkpoints, snapshot)
         self.progress.stage("errors")
-        solution = self._conclude(training, optimiser)
+        solution = conclude(self, training, optimiser.name)
         total = time.perf_counter() - started
         solution.result["time"] = {
             "setup_s": round(setup_s, 3),
@@ -231,7 +234,7 @@ class _Run:
         history, done, seconds = History(), 0, 0.0
         training = Training(0, math.inf, 0.0, "iterations", history)
         first = 0 if snapshot is None else int(snapshot.facts.get("stage", 0))
-        total = 0
+        total, state = 0, None
         for number, (kind, kappa, count) in enumerate(stages):
             total += count
             if number < first or not count:
@@ -243,54 +246,27 @@ class _Run:
             loss.kappa = kappa
             if kind == "joint":
                 self._prepare(None if resumed is None else resumed.facts)
-            facts = {"stage": number, **self._chosen()}
-            here = resumed or Snapshot(
-                done, seconds, self.model.theta.detach().clone(), optimiser.start(loss, settings.seed), history
-            )
+                if resumed is not None:  # theta is where P was built last
+                    loss.refresh()
+                    assert loss.frame is not None
+                    loss.frame.age = int(resumed.context["age"])
             if checkpoints is not None:
-                checkpoints.facts = facts
-                checkpoints.context = {"anchor": self.model.theta.detach().clone()}
-            steps = settings.refresh if kind == "joint" else count
-            while here.iteration < total:
-                if kind == "joint" and (
-                    loss.frame is None or here is not resumed and loss.frame.age >= settings.refresh
-                ):
-                    self._refresh(checkpoints)
-                stopping = Stopping(
-                    min(total, here.iteration + max(1, steps)), 0.0, settings.time_limit, self._patience(kind)
-                )
-                training = train(loss, optimiser, stopping, None, self.progress, checkpoints, here)
-                here = Snapshot(
-                    training.iterations,
-                    training.seconds,
-                    self.model.theta.detach().clone(),
-                    here.state,
-                    training.history,
-                )
-                if training.reason != "iterations":
-                    break
-            done, seconds, history = training.iterations, training.seconds, training.history
-            total = done if training.reason == "stagnation" else total
+                checkpoints.facts = {"stage": number, "hypers": chosen_hypers(self.choice)}
+                checkpoints.context = {"anchor": loss.anchor, "age": loss.age}
+            if number <= 1 or state is None:
+                state = optimiser.start(loss, settings.seed)
+            here = resumed or Snapshot(done, seconds, self.model.theta.detach().clone(), state, history)
+            stopping = Stopping(total, 0.0, settings.time_limit, settings.patience or 0)
+            training = train(loss, optimiser, stopping, None, self.progress, checkpoints, here)
+            done, seconds, history, state = training.iterations, training.seconds, training.history, here.state
+            total = done
             if training.reason in ("time limit", "not finite"):
                 break
         return training
 
-    def _patience(self, kind: str) -> int:
-        if self.settings.patience is not None:
-            return self.settings.patience
-        return 0
-
-    def _refresh(self, checkpoints: Checkpoints | None) -> None:
-        if self.loss.frame is not None:
-            self.ages.append(self.loss.frame.age)
-        self.loss.refresh(self._preconditioner(), derivatives=self.newton)
-        if checkpoints is not None:
-            checkpoints.context = {"anchor": self.model.theta.detach().clone()}
-
     def _prepare(self, facts: Mapping[str, Any] | None) -> None:
         """Hyper-parameters of the priors, once; P of the present coefficients."""
         if self.newton and self.choice is None:
-            u, c = self.loss.nodal()
             if facts is not None:
                 hypers = [None if h is None else Hyper.from_dict(h) for h in facts["hypers"]]
                 self.choice = self.discrete.solve(*self._first_guess(), 6, (), hypers)
@@ -298,7 +274,6 @@ class _Run:
                 self.progress.stage("priors")
                 self.choice = self.discrete.solve(*self._first_guess(), 8, (1, 3, 5), self.discrete.start)
             self._set_priors(self.choice)
-        self._refresh(None)
 
     def _first_guess(self) -> tuple[np.ndarray, np.ndarray]:
         """Nodal values to begin with: coefficients as their priors expect them, free values zero."""
@@ -313,7 +288,7 @@ class _Run:
 
     def _set_priors(self, choice: Choice) -> None:
         loss = self.loss
-        loss.set_noise([n * choice.noise_factor for n in self.noise])
+        loss.scale_noise(choice.noise_factor)
         loss.priors = []
         names = [n for n, u in self.family.unknowns.items() if isinstance(u, Coefficient)]
         for name, hyper in zip(names, choice.hypers, strict=False):
@@ -335,100 +310,6 @@ class _Run:
 
     def _tensor(self, array: np.ndarray) -> torch.Tensor:
         return torch.as_tensor(array, dtype=torch.float64, device=self.device)
-
-    def _chosen(self) -> dict[str, Any]:
-        if self.choice is None:
-            return {"hypers": None}
-        return {"hypers": [None if h is None else h.to_dict() for h in self.choice.hypers]}
-
-    # --- record -----------------------------------------------------------------------------------------------------
-
-    def _uncertainty(self) -> Uncertainty | None:
-        if self.choice is None:
-            return None
-        posterior, form = self.choice.posterior, self.equations.discretisation
-        names = [n for n, u in self.family.unknowns.items() if isinstance(u, Coefficient)]
-        numbers = [n for n, u in self.family.unknowns.items() if not isinstance(u, Coefficient)]
-        return Uncertainty(
-            posterior.u_factor,
-            dict(zip(names, posterior.factors, strict=False)),
-            dict(zip(numbers, posterior.factors[len(names) :], strict=False)),
-            posterior.effective,
-            lambda x, k: probe(form, x, k),
-            lambda x: space_of(self.equations).interpolation(x),
-        )
-
-    def _conclude(self, training: Training, optimiser: Optimiser) -> InverseSolution:
-        settings = self.settings
-        result: dict[str, Any] = {
-            **self.facts,
-            "seed": settings.seed,
-            "device": self.device.type,
-            "dofs": self.equations.size,
-            "parameters": len(self.model.theta),
-            "iterations": training.iterations,
-            "stopped_by": training.reason,
-            "loss": training.loss if math.isfinite(training.loss) else None,
-            "optimiser": optimiser.name,
-            "optimiser_reason": "asked for"
-            if settings.optimiser != "auto"
-            else "the joint loss is a least-squares problem",
-            "discretisation": {
-                "name": self.equations.discretisation.name,
-                "degree": settings.degree,
-                "cells": self.mesh.cell_count,
-            },
-            "preconditioner": {**self.loss.describe(), "refresh": settings.refresh, "ages": self.ages},
-        }
-        parameters = {name: self.model.parameter(name).detach().cpu().numpy() for name in self.model.parameter_names}
-        solution = InverseSolution(
-            self.model.network,
-            self.family.base.unknowns,
-            self.mesh,
-            result,
-            training.history,
-            settings.to_dict(),
-            None,
-            self.model.coefficients,
-            parameters,
-            self._uncertainty(),
-            self.data,
-        )
-        errors: dict[str, Any] = dict.fromkeys(ERRORS)
-        if self.truth is not None:
-            errors |= compare_inverse(solution, self.truth)
-        if self.choice is not None:
-            errors["training"] = self._training_error(self.choice)
-        result["errors"] = errors
-        result["certificate"] = None
-        result["reference"] = None if self.truth is None else self.truth.describe()
-        result["inverse"] = self._inverse_facts(solution)
-        return solution
-
-    def _training_error(self, choice: Choice) -> float:
-        """(u, c) of the networks against those of the discrete answer, stacked, at the nodes."""
-        u, c = self.loss.nodal()
-        e = np.concatenate([u - choice.u, (c - choice.c).ravel()])
-        return float(np.linalg.norm(e) / np.linalg.norm(np.concatenate([choice.u, choice.c.ravel()])))
-
-    def _inverse_facts(self, solution: InverseSolution) -> dict[str, Any]:
-        with torch.no_grad():
-            misfits = [float((self.loss.scaled_misfit(i) ** 2).mean() ** 0.5) for i in range(len(self.data))]
-        facts: dict[str, Any] = {
-            "data": sum(len(d) for d in self.data),
-            "misfit": misfits,
-            "noise": [float(np.median(n.cpu().numpy())) for n in self.loss._noise],
-            "noise_estimated": self.estimate,
-            "unknowns": {n: "coefficient" for n in solution.coefficients},
-            "values": {n: v.tolist() for n, v in solution.parameters.items()},
-        }
-        if self.choice is not None and solution.uncertainty is not None:
-            facts["effective"] = solution.uncertainty.effective
-            facts["priors"] = self._chosen()["hypers"]
-            facts["std"] = {n: solution.std(n).tolist() for n in solution.parameters}
-            if self.truth is not None and self.truth.coefficients:
-                facts["expected_l2re"] = expected_error(solution.uncertainty, solution.names, self.truth)
-        return facts
 
 
 def _noise(d: Observations, given: float | None, guess: float) -> np.ndarray:

@@ -6,7 +6,7 @@ It also gives the discrete answer, which the networks are compared with, and the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,11 +18,11 @@ from ..discretize.nonlinear import direct
 from ..discretize.pointwise import guard, unpack
 from ..discretize.probe import probe
 from ..problem.unknowns import Coefficient, Parameter
+from .inverse_data import huber_weights
 from .inverse_posterior import Block, Linearised, Posterior
 from .inverse_prior import FieldPrior, Hyper
 from .observations import Observations
 
-_HUBER = 1.345
 _BROAD = 30.0  # prior standard deviation of a parameter without prior, in units of its first guess
 _SMALLEST = 0.05  # a step takes a coefficient at most this close to its lower bound, as part of its distance from it
 
@@ -110,7 +110,8 @@ class Discrete:
 
     def _observable(self, i: int, d: Observations, u: np.ndarray) -> tuple[np.ndarray, sp.csr_matrix]:
         tables = self._state[i]
-        assert tables is not None and d.observable is not None
+        assert tables is not None
+        assert d.observable is not None
         state = torch.from_numpy(np.stack([[m @ u for m in row] for row in tables]).transpose(2, 0, 1).copy())
         x = torch.from_numpy(d.points)
         fields = self.equations.family.base.unknowns
@@ -153,8 +154,7 @@ class Discrete:
 
     def _moved(self, posterior: Posterior, c: np.ndarray) -> np.ndarray:
         result = c.copy()
-        at = 0
-        for name, unknown in self._ordered():
+        for at, (name, unknown) in enumerate(self._ordered()):
             columns = self.equations.family.columns(name)
             if isinstance(unknown, Coefficient):
                 new = posterior.means[at]
@@ -168,7 +168,6 @@ class Discrete:
                     value = max(value, low + _SMALLEST * (old - low)) if np.isfinite(low) else value
                     value = min(value, high - _SMALLEST * (high - old)) if np.isfinite(high) else value
                     result[:, column] = value
-            at += 1
         return result
 
     def _ordered(self) -> list[tuple[str, Coefficient | Parameter]]:
@@ -192,7 +191,7 @@ class Discrete:
         residual = (self.values - prediction) / noise
         weight = np.ones_like(residual)
         if self.robust:
-            weight = np.sqrt(np.where(np.abs(residual) <= _HUBER, 1.0, _HUBER / np.maximum(np.abs(residual), 1e-12)))
+            weight = np.sqrt(huber_weights(residual))
         O = sp.diags(weight / noise) @ O
         blocks = []
         for name, unknown in self._ordered():
@@ -216,8 +215,3 @@ class Discrete:
                 own = G[:, [place[int(n)] for n in at]]
                 blocks.append(Block(prior, O @ own, own, u[at]))
         return Linearised(weight * residual, blocks, u), u
-
-
-def quiet(hyper: Hyper | None) -> Hyper | None:
-    """The same without modes of its own."""
-    return None if hyper is None else replace(hyper, modes=())

@@ -8,7 +8,7 @@ matrices; in Gauss-Newton's matrix P^-1 dF/du counts as the identity, and P^-1 d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,14 +18,10 @@ from torch import Tensor
 
 from ..discretize.equations import Equations, Tangent
 from ..discretize.system import distinct_points
-from ..errors import PcpinnError
-from ..network.mlp import MLP
 from ..precondition import Preconditioner
-from ..problem.field import Local
+from ..train.dense_newton import Model
+from .inverse_data import DataTerm
 from .inverse_model import InverseModel
-from .observations import Observations
-
-_HUBER = 1.345  # beyond so many standard deviations a residual counts linearly
 
 
 @dataclass
@@ -47,7 +43,6 @@ class Frame:
         by_free, by_coefficients: dense dU/du_free (N, f), dU/dc (N, M) each, of the discrete solution U; None for first-order
             optimisers.
         age: iterations since.
-        count: refreshes so far.
     """
 
     preconditioner: Preconditioner
@@ -55,37 +50,39 @@ class Frame:
     by_free: Tensor | None = None
     by_coefficients: list[Tensor] = field(default_factory=list)
     age: int = 0
-    count: int = 1
 
 
 class JointLoss:
-    """The loss; knows its normal equations.
+    """The loss, and its least-squares model.
 
     Args:
         model: networks and numbers.
         equations: F(u, c).
-        data: sets of observations.
-        noise: standard deviation of each set's rows.
+        data: its terms.
         weights: (N,) of the norm of P^-1 F.
+
+    Attributes:
         kappa: weight of the equations; 0 leaves them out (warm-up).
-        robust: give outliers less weight (Huber's).
+        priors: smoothness.
+        known: coefficient, nodes, values there, and how exactly they are met.
+        recipe: makes P for a linearisation; refresh_every: how many iterations it serves; derivatives: whether Gauss-Newton's
+            matrix is wanted.
+        ages: how old each P became; anchor, age: weights at the last refresh, and iterations since.
     """
 
     def __init__(
-        self,
-        model: InverseModel,
-        equations: Equations,
-        data: Sequence[Observations],
-        noise: Sequence[np.ndarray],
-        weights: np.ndarray,
-        robust: bool = False,
+        self, model: InverseModel, equations: Equations, data: Sequence[DataTerm], weights: np.ndarray
     ) -> None:
         self.model, self.equations, self.data = model, equations, list(data)
-        self.robust, self.kappa = robust, 0.0
+        self.network, self.kappa = model.network, 0.0
         self.device = model.theta.device
         self.priors: list[PriorRows] = []
         self.known: list[tuple[str, Tensor, Tensor, float]] = []
         self.frame: Frame | None = None
+        self.recipe: Callable[[Tangent], Preconditioner] | None = None
+        self.refresh_every, self.derivatives = 1, True
+        self.ages: list[int] = []
+        self.anchor, self.age = model.theta.detach().clone(), torch.zeros((), dtype=torch.int64)
         self._tangent: tuple[Tensor, Tangent] | None = None
         form = equations.discretisation
         points, point_of = distinct_points(form.unknown_nodes, form.components)
@@ -96,18 +93,9 @@ class JointLoss:
             name: self._tensor(equations.coefficient_nodes[:, : net.base.inputs])
             for name, net in model.coefficients.items()
         }
-        self._x = [self._tensor(d.points) for d in data]
-        self._y = [self._tensor(d.values) for d in data]
-        self._component = [None if d.observable is not None else d.component_in(equations.family.base) for d in data]
-        self.set_noise(noise)
         self._weights = np.sqrt(weights / weights.sum()) * equations.has_equation
 
     # --- pieces -----------------------------------------------------------------------------------------------------
-
-    @property
-    def network(self) -> MLP:
-        """u_theta."""
-        return self.model.network
 
     @property
     def theta(self) -> torch.nn.Parameter:
@@ -123,12 +111,17 @@ class JointLoss:
     @property
     def count(self) -> int:
         """Number of data m."""
-        return sum(len(d) for d in self.data)
+        return sum(len(term.data) for term in self.data)
 
-    def set_noise(self, noise: Sequence[np.ndarray]) -> None:
-        """Standard deviations of each set's rows."""
-        self._noise = [self._tensor(n) for n in noise]
-        self.typical = float(np.sqrt(self.count / sum(float((1 / n**2).sum()) for n in noise)))
+    @property
+    def typical_noise(self) -> float:
+        """Root of the harmonic mean of variances."""
+        return float((self.count / sum(float((1 / term.noise**2).sum()) for term in self.data)) ** 0.5)
+
+    def scale_noise(self, factor: float) -> None:
+        """Multiply all standard deviations."""
+        for term in self.data:
+            term.noise = term.noise * factor
 
     def _tensor(self, array: np.ndarray) -> Tensor:
         return torch.as_tensor(np.ascontiguousarray(array), dtype=torch.float64).to(self.device)
@@ -140,36 +133,6 @@ class JointLoss:
     def coefficients(self) -> Tensor:
         """c at the nodes (M, K), differentiable."""
         return self.model.coefficient_values(self.places, self.equations.nodes_count)
-
-    def predictions(self) -> list[Tensor]:
-        """What the networks say of each set of data, differentiable."""
-        return [self._predict(self.model.theta[self.model.parts[0]], i) for i in range(len(self.data))]
-
-    def _predict(self, theta: Tensor, i: int) -> Tensor:
-        network, component = self.network, self._component[i]
-        if component is not None:
-            return network.evaluate(theta, self._x[i])[:, component]
-        return torch.func.vmap(lambda x: self._observed(theta, x, i))(self._x[i])
-
-    def _observed(self, theta: Tensor, x: Tensor, i: int) -> Tensor:
-        """An observable at one point."""
-        value = self.network.evaluate(theta, x)
-        slope = torch.func.jacfwd(lambda p: self.network.evaluate(theta, p))(x)
-        fields, at = [], 0
-        for f in self.equations.family.base.unknowns:
-            own = at if f.components == 1 else slice(at, at + f.components)
-            fields.append(Local(value[own], slope[own]))
-            at += f.components
-        observable = self.data[i].observable
-        assert observable is not None
-        result = observable(x, *fields)
-        if not isinstance(result, Tensor) or result.ndim:
-            raise PcpinnError("the observable does not return one number", "return a tensor of shape ()")
-        return result
-
-    def scaled_misfit(self, i: int) -> Tensor:
-        """(y_theta - y) / noise of one set."""
-        return (self._predict(self.model.theta[self.model.parts[0]], i) - self._y[i]) / self._noise[i]
 
     # --- equations --------------------------------------------------------------------------------------------------
 
@@ -188,7 +151,7 @@ class JointLoss:
 
     @property
     def _factor(self) -> float:
-        return self.kappa * self.count**0.5 / self.typical
+        return self.kappa * self.count**0.5 / self.typical_noise
 
     def _preconditioned(self, F: np.ndarray) -> np.ndarray:
         assert self.frame is not None
@@ -206,22 +169,11 @@ class JointLoss:
 
     # --- loss -------------------------------------------------------------------------------------------------------
 
-    def _data_weights(self, r: Tensor) -> Tensor:
-        if not self.robust:
-            return torch.ones_like(r)
-        return torch.where(r.abs() <= _HUBER, 1.0, _HUBER / r.abs().clamp(min=1e-12)).detach()
-
-    def _data_loss(self, r: Tensor) -> Tensor:
-        if not self.robust:
-            return 0.5 * (r @ r)
-        a = r.abs()
-        return torch.where(a <= _HUBER, 0.5 * r**2, _HUBER * (a - 0.5 * _HUBER)).sum()
-
     def loss(self) -> Tensor:
         """Differentiable in theta: for first-order optimisers."""
         total = self._smooth_parts()
         if self.kappa:
-            self._count()
+            self._advance()
             tangent = self.tangent()
             r = self._preconditioned(tangent.residual)
             by_u, by_c = self._pulled(r, tangent)
@@ -242,7 +194,9 @@ class JointLoss:
         return total
 
     def _smooth_parts(self) -> Tensor:
-        total = sum((self._data_loss(self.scaled_misfit(i)) for i in range(len(self.data))), self.theta.new_zeros(()))
+        total, theta = self.theta.new_zeros(()), self.theta[self.model.parts[0]]
+        for term in self.data:
+            total = total + term.loss(term.residual(theta))
         for r in self._prior_residuals():
             total = total + 0.5 * (r @ r)
         return total
@@ -258,52 +212,73 @@ class JointLoss:
             if prior.coefficient is not None:
                 result.append(prior.rows @ (values[prior.coefficient] - prior.mean))
             else:
-                assert u is not None and prior.unknowns is not None
+                assert u is not None
                 result.append(prior.rows @ (u[prior.unknowns] - prior.mean))
         for name, at, v, spread in self.known:
             result.append((values[name][at] - v) / spread)
+        for name, spread in self.model.spreads.items():
+            result.append((self.model.parameter(name) - self.model.first(name)) / spread)
         return result
 
-    def _count(self) -> None:
-        if self.frame is not None:
-            self.frame.age += 1
+    def _advance(self) -> None:
+        """One iteration more with the present P, or with a new one."""
+        if self.frame is None or self.frame.age >= self.refresh_every:
+            self.refresh()
+        assert self.frame is not None
+        self.frame.age += 1
+        self.age.fill_(self.frame.age)
 
     # --- Gauss-Newton -----------------------------------------------------------------------------------------------
 
     @torch.no_grad()
-    def normal_equations(self) -> tuple[float, Tensor, Tensor]:
-        """Loss, J^T J and J^T r at the present weights."""
+    def model_here(self) -> Model:
+        """The least-squares model at the present weights."""
         p, parts = len(self.theta), self.model.parts
-        H = torch.zeros(p, p, dtype=torch.float64, device=self.device)
-        g = torch.zeros(p, dtype=torch.float64, device=self.device)
+        rows: list[list[tuple[Tensor, slice]]] = []  # of each residual, its Jacobian in blocks of columns
+        residual: list[Tensor] = []
+        theta = self.theta.detach()[parts[0]]
         loss = 0.0
-        for i in range(len(self.data)):
-            r = self.scaled_misfit(i)
-            loss += float(self._data_loss(r))
-            weight = self._data_weights(r).sqrt()
-            J = self._data_jacobian(i) * (weight / self._noise[i])[:, None]
-            H[parts[0], parts[0]] += J.T @ J
-            g[parts[0]] += J.T @ (weight * r)
+        for term in self.data:
+            loss += float(term.loss(term.residual(theta)))
+            r, J = term.weighted(theta)
+            residual.append(r)
+            rows.append([(J, parts[0])])
         Jc = {name: net.jacobian(self.places[name]) for name, net in self.model.coefficients.items()}
         Ju = self._nodal_jacobian()
         where = {name: parts[1 + k] for k, name in enumerate(self.model.coefficients)}
-        residuals = self._prior_residuals()
-        for r, (J, part) in zip(residuals, self._prior_jacobians(Jc, Ju, where), strict=True):
+        for r, block in zip(self._prior_residuals(), self._prior_jacobians(Jc, Ju, where), strict=True):
             loss += 0.5 * float(r @ r)
-            H[part, part] += J.T @ J
-            g[part] += J.T @ r
+            residual.append(r)
+            rows.append([block])
+        g = torch.zeros(p, dtype=torch.float64, device=self.device)
         if self.kappa:
-            self._count()
-            loss += self._add_equations(H, g, Ju, Jc, where)
-        return loss, H, g
+            self._advance()
+            r, exact = self._equations_here(Ju, Jc, where)
+            g += exact
+            loss += 0.5 * float(r @ r)
+            residual.append(r)
+            rows.append(self._equation_columns(Ju, Jc, where))
+        exact_rows = len(rows) - bool(self.kappa)
+        g += _pulled(rows[:exact_rows], residual[:exact_rows], p)
+        return Model(
+            loss,
+            _gram(rows, p, self.device),
+            g,
+            residual,
+            lambda d: [sum((J @ d[at] for J, at in blocks), d.new_zeros(len(blocks[0][0]))) for blocks in rows],
+            lambda r: _pulled(rows, r, p),
+        )
 
-    def _data_jacobian(self, i: int) -> Tensor:
-        component = self._component[i]
-        if component is not None:
-            at = torch.full((len(self._x[i]),), component, dtype=torch.long, device=self.device)
-            return self.network.jacobian(self._x[i], at)
+    @torch.no_grad()
+    def residuals(self) -> list[Tensor]:
+        """All residuals at the present weights, in the order of the model; outliers weighted anew."""
         theta = self.theta.detach()[self.model.parts[0]]
-        return torch.func.vmap(torch.func.jacrev(lambda t, x: self._observed(t, x, i)), (None, 0))(theta, self._x[i])
+        result = [term.weighted_residual(theta) for term in self.data] + self._prior_residuals()
+        if self.kappa:
+            u, c = self.nodal()
+            with np.errstate(all="ignore"):
+                result.append(self._tensor(self._preconditioned(self.equations.residual(u, c))))
+        return result
 
     def _nodal_jacobian(self) -> Tensor:
         return self.network.jacobian(self._points[self._point_of], self._component_of)
@@ -319,44 +294,61 @@ class JointLoss:
                 result.append((prior.rows @ Ju[prior.unknowns], self.model.parts[0]))
         for name, at, _, spread in self.known:
             result.append((Jc[name][at] / spread, where[name]))
+        slopes = self.model.parameter_slopes()
+        for name, spread in self.model.spreads.items():
+            places, values = zip(*slopes[name], strict=True)
+            diagonal = torch.diag(torch.tensor(values, dtype=torch.float64, device=self.device) / spread)
+            result.append((diagonal, slice(places[0], places[-1] + 1)))
         return result
 
-    def _add_equations(self, H: Tensor, g: Tensor, Ju: Tensor, Jc: dict[str, Tensor], where: dict[str, slice]) -> float:
-        assert self.frame is not None and self.frame.by_free is not None
+    def _equations_here(self, Ju: Tensor, Jc: dict[str, Tensor], where: dict[str, slice]) -> tuple[Tensor, Tensor]:
+        """Preconditioned residual, and its exact gradient: through P and the derivatives of F at the present weights."""
         tangent = self.tangent()
         r = self._preconditioned(tangent.residual)
         by_u, by_c = self._pulled(r, tangent)
-        free = torch.as_tensor(self.equations.free, device=self.device)
-        weights = self._factor * self._tensor(self._weights)
-        columns = [(Ju - self.frame.by_free @ Ju[free], self.model.parts[0])]
-        g[self.model.parts[0]] += Ju.T @ by_u
+        g = torch.zeros(len(self.theta), dtype=torch.float64, device=self.device)
+        g[self.model.parts[0]] = Ju.T @ by_u
         family = self.equations.family
         for name, J in Jc.items():
-            k = family.columns(name).start
-            columns.append((-self.frame.by_coefficients[k] @ J, where[name]))
-            g[where[name]] += J.T @ by_c[:, k]
+            g[where[name]] = J.T @ by_c[:, family.columns(name).start]
         for name, numbers in self.model.parameter_slopes().items():
             for k, (at, slope) in zip(family.columns(name), numbers, strict=True):
-                columns.append((-slope * self.frame.by_coefficients[k].sum(1, keepdim=True), slice(at, at + 1)))
-                g[at] += slope * by_c[:, k].sum()
-        for a, (first, rows) in enumerate(columns):
-            scaled = (weights**2)[:, None] * first
-            for second, others in columns[a:]:
-                block = scaled.T @ second
-                H[rows, others] += block
-                if rows != others:
-                    H[others, rows] += block.T
-        return 0.5 * float(r @ r)
+                g[at] = slope * by_c[:, k].sum()
+        return self._tensor(r), g
+
+    def _equation_columns(
+        self, Ju: Tensor, Jc: dict[str, Tensor], where: dict[str, slice]
+    ) -> list[tuple[Tensor, slice]]:
+        """The Jacobian of the preconditioned residual, through the last P."""
+        assert self.frame is not None
+        assert self.frame.by_free is not None
+        free = torch.as_tensor(self.equations.free, device=self.device)
+        weights = self._factor * self._tensor(self._weights)[:, None]
+        family = self.equations.family
+        columns = [(weights * (Ju - self.frame.by_free @ Ju[free]), self.model.parts[0])]
+        for name, J in Jc.items():
+            k = family.columns(name).start
+            columns.append((weights * (-self.frame.by_coefficients[k] @ J), where[name]))
+        for name, numbers in self.model.parameter_slopes().items():
+            for k, (at, slope) in zip(family.columns(name), numbers, strict=True):
+                column = -slope * self.frame.by_coefficients[k].sum(1, keepdim=True)
+                columns.append((weights * column, slice(at, at + 1)))
+        return columns
 
     # --- refresh ----------------------------------------------------------------------------------------------------
 
-    def refresh(self, preconditioner: Preconditioner, derivatives: bool) -> None:
+    def refresh(self) -> None:
         """P of the present coefficients; with the derivatives of the discrete solution, for Gauss-Newton's matrix."""
+        assert self.recipe is not None
         tangent = self.tangent()
-        count = 1 if self.frame is None else self.frame.count + 1
+        if self.frame is not None:
+            self.ages.append(self.frame.age)
+        preconditioner = self.recipe(tangent)
         state = preconditioner.build(tangent.A)
-        self.frame = Frame(preconditioner, state, count=count)
-        if derivatives:
+        self.frame = Frame(preconditioner, state)
+        self.anchor.copy_(self.theta.detach())
+        self.age.fill_(0)
+        if self.derivatives:
             solved = preconditioner.apply(state, tangent.by_free.toarray())
             by_free = -solved * self.equations.has_equation[:, None]
             by_free[self.equations.free, np.arange(len(self.equations.free))] += 1.0
@@ -373,6 +365,32 @@ class JointLoss:
         return {
             "name": P.preconditioner.name,
             **P.preconditioner.describe(P.state),
-            "refreshes": P.count,
+            "refreshes": len(self.ages) + 1,
             "age": P.age,
+            "oldest": max([P.age, *self.ages]),
         }
+
+
+Rows = list[list[tuple[Tensor, slice]]]
+
+
+def _gram(rows: Rows, p: int, device: torch.device) -> Tensor:
+    """J^T J of rows of blocks."""
+    H = torch.zeros(p, p, dtype=torch.float64, device=device)
+    for blocks in rows:
+        for a, (first, at) in enumerate(blocks):
+            for second, other in blocks[a:]:
+                block = first.T @ second
+                H[at, other] += block
+                if at != other:
+                    H[other, at] += block.T
+    return H
+
+
+def _pulled(rows: Rows, residual: list[Tensor], p: int) -> Tensor:
+    """J^T r."""
+    g = torch.zeros(p, dtype=torch.float64, device=residual[0].device)
+    for blocks, r in zip(rows, residual, strict=True):
+        for J, at in blocks:
+            g[at] += J.T @ r
+    return g

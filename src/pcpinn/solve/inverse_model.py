@@ -101,6 +101,18 @@ class InverseModel:
         self.numbers = slice(at, at + count)
 
     @property
+    def spreads(self) -> dict[str, float]:
+        """Standard deviations of parameters that have a prior."""
+        unknowns = self.family.unknowns.items()
+        return {n: u.spread for n, u in unknowns if isinstance(u, Parameter) and u.spread is not None}
+
+    def first(self, name: str) -> Tensor:
+        """First guess of a parameter (n,)."""
+        unknown = self.family.unknowns[name]
+        assert isinstance(unknown, Parameter)
+        return torch.tensor(unknown.start, dtype=torch.float64, device=self.theta.device)
+
+    @property
     def parameter_names(self) -> list[str]:
         """Names of the `Parameter`s."""
         return list(self._bounds)

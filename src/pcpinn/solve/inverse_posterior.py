@@ -39,7 +39,8 @@ class Block:
     def modes(self, hyper: Hyper | None) -> tuple[np.ndarray, np.ndarray]:
         """Prior mean (M,) and factor (M, r) of the covariance."""
         if self.prior is None or hyper is None:
-            assert self.spread is not None and self.mean is not None
+            assert self.spread is not None
+            assert self.mean is not None
             return self.mean, np.diag(self.spread)
         return self.prior.shape(hyper).mean, self.prior.factor(hyper)
 
@@ -173,7 +174,8 @@ class Linearised:
         B, e, _ = self._assemble(plain)
         columns = np.concatenate([B, *(self.mode_columns(i) for i in range(len(self.blocks)))], axis=1)
         cost = [np.log(self.mode_columns(i).shape[1]) for i, _ in places]
-        start = {n: v for n, (i, j) in enumerate(places) for k, v in (hypers[i].modes if hypers[i] else ()) if k == j}
+        held = [{} if h is None else dict(h.modes) for h in hypers]
+        start = {n: held[i][j] for n, (i, j) in enumerate(places) if j in held[i]}
         active = relevant(columns.T @ columns, columns.T @ e, B.shape[1], np.array(cost), start)
         return [
             None

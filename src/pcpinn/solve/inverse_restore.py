@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -66,11 +68,11 @@ def _zeros(components: int) -> float | list[float]:
     return 0.0 if components == 1 else [0.0] * components
 
 
-def _nothing(count: int):  # noqa: ANN202
+def _nothing(count: int) -> Callable[..., Any]:
     return (lambda x, *fields: (None,) * count) if count > 1 else (lambda x, *fields: 0.0)
 
 
-def _per_field(conditions: dict, plain: Solution) -> dict:  # noqa: ANN001
+def _per_field(conditions: dict[str, Any], plain: Solution) -> dict[str, Any]:
     return {
         name: condition if isinstance(condition, dict) else {f.name: condition for f in plain.fields}
         for name, condition in conditions.items()

@@ -21,12 +21,13 @@ class InverseSettings(Settings):
     noise: standard deviation of data that do not say theirs; None estimates it.
     """
 
-    warmup: int = 12
+    warmup: int = 5
     equations: float = 50.0
     prior: Literal["auto", "none"] = "auto"
     loss: Literal["squares", "huber"] = "squares"
     noise: float | None = None
-    refresh: int = 10
+    refresh: int = 2
+    damping: float = 0.1
     iterations: int = 60
     width: int = 20
     depth: int = 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg as la
@@ -19,7 +20,7 @@ from ..discretize.slab_mesh import AnyMesh, SlabMesh
 from ..discretize.slabs import TimeSlabs
 from ..discretize.space import ScalarSpace
 from ..errors import PcpinnError
-from ..problem.conditions import evaluate
+from ..problem.conditions import Value, evaluate
 from ..problem.family import Family
 from ..problem.unknowns import Coefficient
 from .inverse_prior import FieldPrior, Hyper
@@ -68,9 +69,7 @@ def known_nodes(name: str, unknown: Coefficient, equations: Equations) -> tuple[
             raise PcpinnError(f"{name!r} is known on {boundary!r}, which is no boundary", f"the boundaries are {names}")
         at = space.boundary_nodes(space.mesh.facets(boundary))
         x = torch.from_numpy(space.nodes[at])
-        values = guard(
-            torch.func.vmap(lambda p, v=given: torch.as_tensor(evaluate(v, p), dtype=torch.float64) + 0 * p[0]), x
-        ).numpy()
+        values = guard(torch.func.vmap(_value_of(given)), x).numpy()
         if values.shape != (len(at),) or not np.isfinite(values).all():
             raise PcpinnError(f"known values of {name!r} on {boundary!r} are not finite numbers", "check the formula")
         if unknown.low is not None and (values <= unknown.low).any():
@@ -81,6 +80,10 @@ def known_nodes(name: str, unknown: Coefficient, equations: Equations) -> tuple[
         value[at] = values
     at = np.flatnonzero(~np.isnan(value))
     return at, value[at]
+
+
+def _value_of(given: Value) -> Callable[[torch.Tensor], torch.Tensor]:
+    return lambda p: torch.as_tensor(evaluate(given, p), dtype=torch.float64) + 0 * p[0]
 
 
 def coefficient_prior(name: str, unknown: Coefficient, equations: Equations) -> FieldPrior | None:

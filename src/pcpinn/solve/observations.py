@@ -65,7 +65,7 @@ class Observations:
         self._refuse(~np.isfinite(points).all(axis=1), "a coordinate is not finite", "leave the row out")
         self._refuse(~np.isfinite(values), "the value is not finite", "leave the row out; gaps need no row")
         if noise is not None:
-            bad = ~(np.isfinite(noise) & (noise > 0))
+            bad = np.asarray(~np.isfinite(noise) | (noise <= 0))
             self._refuse(
                 bad, "the noise is not a positive number", "give its standard deviation, or none to estimate it"
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import functools
 import math
 import operator
 import types
@@ -218,7 +217,7 @@ class Settings:
     @classmethod
     def types(cls) -> dict[str, Any]:
         """The type of each setting."""
-        return _types(cls)
+        return typing.get_type_hints(cls)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: no infinities, no tuples."""
@@ -230,11 +229,6 @@ class Settings:
         """Inverse of `to_dict`."""
         restored = {**data, "time_limit": math.inf if data.get("time_limit") is None else data["time_limit"]}
         return cls().updated(restored)
-
-
-@functools.cache
-def _types(cls: type) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
 
 
 def _convert(key: str, value: Any, expected: Any) -> Any:

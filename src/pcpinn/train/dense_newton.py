@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -14,19 +15,45 @@ from .optimiser import Optimiser, State
 
 _LARGEST_DAMPING = 1e12
 _SMALLEST_DAMPING = 1e-12
+_DIFFERENCE = 0.1  # step of the second difference along the path
+_TRUSTED_BEND = 1.0  # largest ratio of acceleration to velocity that is believed
 _FLOOR = 1e-8  # of a block's unit, relative to that of all
 
 
+@dataclass
+class Model:
+    """A least-squares loss near some weights: r(theta + d) ~ r + J d.
+
+    Attributes:
+        loss: 0.5 ||r||^2, or what stands for it (robust losses).
+        H: (p, p) J^T J.
+        gradient: (p,) J^T r.
+        residual: r, in parts.
+        push: d (p,) -> J d, in parts.
+        pull: parts -> J^T of them.
+    """
+
+    loss: float
+    H: Tensor
+    gradient: Tensor
+    residual: list[Tensor]
+    push: Callable[[Tensor], list[Tensor]]
+    pull: Callable[[list[Tensor]], Tensor]
+
+
 @runtime_checkable
-class NormalEquations(Protocol):
-    """A loss that knows J^T J and J^T r of all its residuals r."""
+class LeastSquaresModel(Protocol):
+    """A loss that can be modelled so."""
 
     @property
     def blocks(self) -> list[slice]:
         """Parts of theta whose weights have the same unit."""
 
-    def normal_equations(self) -> tuple[float, Tensor, Tensor]:
-        """Loss 0.5 ||r||^2, matrix (p, p) and gradient (p,)."""
+    def model_here(self) -> Model:
+        """At the present weights."""
+
+    def residuals(self) -> list[Tensor]:
+        """r at the present weights, weighted as in the last model."""
 
     def value(self) -> float:
         """The loss at the present weights, no derivatives."""
@@ -36,7 +63,8 @@ class NormalEquations(Protocol):
 class DenseGaussNewton(Optimiser):
     """(H + damping diag) delta = gradient, kept if the loss falls; damping by Nielsen's rule, in units of H's mean diagonal."""
 
-    damping: float = 1e-3
+    damping: float = 0.1
+    accelerate: bool = True
     name = "gauss-newton"
 
     def start(self, problem: Loss, seed: int) -> State:
@@ -48,21 +76,24 @@ class DenseGaussNewton(Optimiser):
 
     def step(self, problem: Loss, state: State) -> float:
         """One accepted step, or none if no damping helps; returns the loss after it."""
-        if not isinstance(problem, NormalEquations):
-            raise PcpinnError("this loss has no normal equations", "use optimiser=adam")
+        if not isinstance(problem, LeastSquaresModel):
+            raise PcpinnError("this loss is not one of least squares", "use optimiser=adam")
         theta = problem.theta
-        loss, H, gradient = problem.normal_equations()
+        model = problem.model_here()
+        loss, H, gradient = model.loss, model.H, model.gradient
         start = theta.detach().clone()
         unit = torch.empty_like(gradient)
         for part in problem.blocks:  # each in its own unit
             unit[part] = H.diagonal()[part].mean() + _FLOOR * H.diagonal().mean()
         while float(state["damping"]) < _LARGEST_DAMPING:
             damping = float(state["damping"]) * unit
-            delta = _solve(H, gradient, damping)
+            factor = _factor(H, damping)
+            delta = None if factor is None else _solved(factor, gradient)
             trial = float("inf")
-            if delta is not None:
+            if factor is not None and delta is not None:
+                move = -delta + self._bend(problem, model, factor, start, -delta)
                 with torch.no_grad():
-                    theta.copy_(start - delta)
+                    theta.copy_(start + move)
                 trial = problem.value()
             if delta is not None and trial < loss:
                 predicted = 0.5 * float(delta @ (gradient + damping * delta))
@@ -79,12 +110,37 @@ class DenseGaussNewton(Optimiser):
         state["growth"].fill_(2.0)
         return loss
 
+    def _bend(
+        self, problem: LeastSquaresModel, model: Model, factor: Tensor, start: Tensor, v: Tensor
+    ) -> Tensor | float:
+        """Second-order correction of the path along v (geodesic acceleration, Transtrum and Sethna 2012).
 
-def _solve(H: Tensor, gradient: Tensor, damping: Tensor) -> Tensor | None:
+        The valley of an inverse problem is narrow and bent: u and the coefficients have to change together.
+        """
+        if not self.accelerate:
+            return 0.0
+        theta = problem.theta  # type: ignore[attr-defined]
+        with torch.no_grad():
+            theta.copy_(start + _DIFFERENCE * v)
+            ahead = problem.residuals()
+            theta.copy_(start)
+        pushed = model.push(v)
+        second = [
+            2 / _DIFFERENCE * ((a - r) / _DIFFERENCE - d) for a, r, d in zip(ahead, model.residual, pushed, strict=True)
+        ]
+        a = _solved(factor, model.pull(second))
+        if a is None or not float(a.norm()) < _TRUSTED_BEND * float(v.norm()):
+            return 0.0
+        return -0.5 * a
+
+
+def _factor(H: Tensor, damping: Tensor) -> Tensor | None:
     damped = H.clone()
     damped.diagonal().add_(damping)
     factor, info = torch.linalg.cholesky_ex(damped)
-    if int(info):
-        return None
-    x = torch.cholesky_solve(gradient[:, None], factor)[:, 0]
+    return None if int(info) else factor
+
+
+def _solved(factor: Tensor, right: Tensor) -> Tensor | None:
+    x = torch.cholesky_solve(right[:, None], factor)[:, 0]
     return x if bool(torch.isfinite(x).all()) else None
