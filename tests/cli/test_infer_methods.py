@@ -19,6 +19,10 @@ def test_other_methods_write_the_same_record(method, tmp_path, capsys):
     assert result["errors"]["l2re"] > 0
     assert set(result["errors"]["field"]) == {"u", "a"}
     assert {"run.json", "result.json", "history.csv", "solution.png", "report.html"} <= {p.name for p in out.iterdir()}
+    with pytest.raises(SystemExit) as ended:
+        main(["resume", str(out)])
+    assert ended.value.code == 2
+    assert "cannot be resumed" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_method_that_is_none(tmp_path, capsys):

@@ -144,7 +144,7 @@ def resume(
     as_json: AsJson = False,
 ) -> None:
     """Continue an interrupted run (or, with --set iterations=N, a finished one)."""
-    if read_run(folder).get("method") == "infer":
+    if read_run(folder).get("method") == "infer" or (folder / "data.safetensors").exists():
         resume_inverse(folder, problem, pairs(changes), as_json)
         return
     with standard_output_kept_clean():

@@ -18,7 +18,7 @@ from ..catalog.inverse_task import InverseTask, find_inverse, inverse_of_run
 from ..errors import PcpinnError, PcpinnWarning
 from ..solve.inverse_solution import InverseSolution
 from ..solve.report import write_report
-from ..solve.run_folder import require_free
+from ..solve.run_folder import read_run, require_free
 from .display import number, standard_output_kept_clean, working_progress
 from .options import AsJson, Changes, free_folder, pairs
 
@@ -52,7 +52,14 @@ def infer(
 
 
 def resume_inverse(folder: Path, problem: Path | None, changes: dict[str, Any], as_json: bool) -> None:
-    """Continue an interrupted inference."""
+    """Continue an interrupted inference.
+
+    Raises:
+        PcpinnError: for a run of another method, or anything else the user can put right.
+    """
+    method = read_run(folder).get("method")
+    if method != "infer":
+        raise PcpinnError(f"a run of method {method} cannot be resumed", "run it anew in another folder")
     with standard_output_kept_clean():
         solution = _carry_out(inverse_of_run(folder, problem, changes), folder, resume=True)
     conclude(solution, folder, as_json)
