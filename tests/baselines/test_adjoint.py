@@ -240,6 +240,9 @@ def test_what_cannot_be_run_is_refused(tmp_path):
 
 def test_time_limit_keeps_the_best():
     reduced = _reduced(POISSON.family(), POISSON.data(0, points=100), cells=(2, 2), degree=2)
-    search = Descent(reduced, time_limit=1e-9).without_penalty()
-    assert search.chosen.message == "time limit"
-    assert np.isfinite(search.chosen.state.misfit)
+    for search in (
+        Descent(reduced, time_limit=1e-9).without_penalty(),
+        Descent(reduced, time_limit=1e-9).by_discrepancy(),
+    ):
+        assert search.chosen.message == "time limit"
+        assert np.isfinite(search.chosen.state.misfit)

@@ -147,7 +147,7 @@ class Descent:
         target = m + safety * math.sqrt(2 * m)
         tried: list[Minimum] = []
         z, weight, above, below = self.reduced.start, _LARGEST * m, None, None
-        while weight >= _SMALLEST * m and below is None and not self.out_of_time:
+        while weight >= _SMALLEST * m and below is None and not (tried and self.out_of_time):
             found = self.minimise(z, weight)
             tried.append(found)
             z = found.state.z

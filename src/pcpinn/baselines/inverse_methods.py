@@ -45,9 +45,9 @@ _PINN = {"optimiser": "adam", "equations": 1.0, "boundary_weight": 1.0}
 # What a method takes instead of the settings that a preset has for `infer`, by method and preset; "" for others.
 METHOD_SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "infer": {"": {}},
-    "adjoint": {"": _ADJOINT, "paper": _ADJOINT},
-    "adjoint-tikhonov": {"": _ADJOINT, "paper": _ADJOINT},
-    "adjoint-tv": {"": _ADJOINT, "paper": _ADJOINT},
+    "adjoint": {"": _ADJOINT},
+    "adjoint-tikhonov": {"": _ADJOINT},
+    "adjoint-tv": {"": _ADJOINT},
     "pinn": {
         "": _PINN | {"warmup": 0, "iterations": 10_000, "collocation": 2048},
         "quick": _PINN | {"warmup": 0, "iterations": 3000, "collocation": 1024},
