@@ -15,6 +15,7 @@ from rich.table import Table
 
 from ..baselines import find_method
 from ..catalog import CATALOG, PRESETS, find_entry
+from ..catalog.inverse_task import INVERSE
 from ..catalog.prepared import SUFFIX, read_prepared, write_prepared
 from ..catalog.task import Task, catalog_task, find_task, task_from_file, task_of_run
 from ..errors import PcpinnError, PcpinnWarning
@@ -59,6 +60,8 @@ def list_problems() -> None:
     table.add_column("what it is")
     for entry in CATALOG.values():
         table.add_row(entry.name, entry.title)
+    for inverse in INVERSE.values():
+        table.add_row(inverse.name, f"{inverse.title} (pcpinn infer)")
     Console().print(table)
 
 

@@ -9,7 +9,6 @@ matrices; in Gauss-Newton's matrix P^-1 dF/du counts as the identity, and P^-1 d
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,37 +18,10 @@ from torch import Tensor
 from ..discretize.equations import Equations, Tangent
 from ..discretize.system import distinct_points
 from ..precondition import Preconditioner
-from ..train.dense_newton import Model
+from ..train.dense_newton import Model, gram_of, pulled
 from .inverse_data import DataTerm
+from .inverse_frame import Frame, PriorRows
 from .inverse_model import InverseModel
-
-
-@dataclass
-class PriorRows:
-    """||rows (v - mean)||^2 for values v at nodes of a coefficient (by name), or of u at some unknowns."""
-
-    rows: Tensor
-    mean: Tensor
-    coefficient: str | None = None
-    unknowns: Tensor | None = None
-
-
-@dataclass
-class Frame:
-    """What stays as it is between two refreshes: P, and derivatives through it for Gauss-Newton's matrix.
-
-    Attributes:
-        state: of the preconditioner.
-        by_free, by_coefficients: dense dU/du_free (N, f), dU/dc (N, M) each, of the discrete solution U; None for first-order
-            optimisers.
-        age: iterations since.
-    """
-
-    preconditioner: Preconditioner
-    state: Any
-    by_free: Tensor | None = None
-    by_coefficients: list[Tensor] = field(default_factory=list)
-    age: int = 0
 
 
 class JointLoss:
@@ -259,14 +231,14 @@ class JointLoss:
             residual.append(r)
             rows.append(self._equation_columns(Ju, Jc, where))
         exact_rows = len(rows) - bool(self.kappa)
-        g += _pulled(rows[:exact_rows], residual[:exact_rows], p)
+        g += pulled(rows[:exact_rows], residual[:exact_rows], p)
         return Model(
             loss,
-            _gram(rows, p, self.device),
+            gram_of(rows, p, self.device),
             g,
             residual,
             lambda d: [sum((J @ d[at] for J, at in blocks), d.new_zeros(len(blocks[0][0]))) for blocks in rows],
-            lambda r: _pulled(rows, r, p),
+            lambda r: pulled(rows, r, p),
         )
 
     @torch.no_grad()
@@ -369,28 +341,3 @@ class JointLoss:
             "age": P.age,
             "oldest": max([P.age, *self.ages]),
         }
-
-
-Rows = list[list[tuple[Tensor, slice]]]
-
-
-def _gram(rows: Rows, p: int, device: torch.device) -> Tensor:
-    """J^T J of rows of blocks."""
-    H = torch.zeros(p, p, dtype=torch.float64, device=device)
-    for blocks in rows:
-        for a, (first, at) in enumerate(blocks):
-            for second, other in blocks[a:]:
-                block = first.T @ second
-                H[at, other] += block
-                if at != other:
-                    H[other, at] += block.T
-    return H
-
-
-def _pulled(rows: Rows, residual: list[Tensor], p: int) -> Tensor:
-    """J^T r."""
-    g = torch.zeros(p, dtype=torch.float64, device=residual[0].device)
-    for blocks, r in zip(rows, residual, strict=True):
-        for J, at in blocks:
-            g[at] += J.T @ r
-    return g

@@ -162,6 +162,9 @@ class FieldPrior:
             result += [replace(hyper, length=hyper.length * f) for f in (np.exp(step), np.exp(-step))]
         if "scale" not in self.fixed:
             result += [replace(hyper, scale=hyper.scale * f) for f in (np.exp(step), np.exp(-step))]
+        if not self.fixed & {"length", "scale"}:  # the two trade against each other
+            both = ((np.exp(step), np.exp(2 * step)), (np.exp(-step), np.exp(-2 * step)))
+            result += [replace(hyper, length=hyper.length * f, scale=hyper.scale * g) for f, g in both]
         result += [replace(hyper, kernel=k) for k in self.kernels if k != hyper.kernel]
         return result
 

@@ -62,7 +62,7 @@ class Observations:
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "noise", None if noise is None else noise.copy())
-        self._refuse(~np.isfinite(points).all(axis=1), "a coordinate is not finite", "leave the row out")
+        self._refuse(np.asarray(~np.isfinite(points).all(axis=1)), "a coordinate is not finite", "leave the row out")
         self._refuse(~np.isfinite(values), "the value is not finite", "leave the row out; gaps need no row")
         if noise is not None:
             bad = np.asarray(~np.isfinite(noise) | (noise <= 0))

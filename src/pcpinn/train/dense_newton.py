@@ -20,6 +20,9 @@ _TRUSTED_BEND = 1.0  # largest ratio of acceleration to velocity that is believe
 _FLOOR = 1e-8  # of a block's unit, relative to that of all
 
 
+Rows = list[list[tuple[Tensor, slice]]]
+
+
 @dataclass
 class Model:
     """A least-squares loss near some weights: r(theta + d) ~ r + J d.
@@ -144,3 +147,25 @@ def _factor(H: Tensor, damping: Tensor) -> Tensor | None:
 def _solved(factor: Tensor, right: Tensor) -> Tensor | None:
     x = torch.cholesky_solve(right[:, None], factor)[:, 0]
     return x if bool(torch.isfinite(x).all()) else None
+
+
+def gram_of(rows: Rows, p: int, device: torch.device) -> Tensor:
+    """J^T J (p, p), where J is given by rows of blocks of columns."""
+    H = torch.zeros(p, p, dtype=torch.float64, device=device)
+    for blocks in rows:
+        for a, (first, at) in enumerate(blocks):
+            for second, other in blocks[a:]:
+                block = first.T @ second
+                H[at, other] += block
+                if at != other:
+                    H[other, at] += block.T
+    return H
+
+
+def pulled(rows: Rows, residual: list[Tensor], p: int) -> Tensor:
+    """J^T r (p,) of such rows."""
+    g = torch.zeros(p, dtype=torch.float64, device=residual[0].device)
+    for blocks, r in zip(rows, residual, strict=True):
+        for J, at in blocks:
+            g[at] += J.T @ r
+    return g
