@@ -94,7 +94,15 @@ ENTRY = InverseEntry(
     presets={
         "quick": _OURS | {"cells": (3, 3), "time_cells": 3, "iterations": 20},
         "default": _OURS,
-        "paper": PAPER_INVERSE | {"cells": (40, 40), "time_cells": 10, "warmup": 4000, "iterations": 1000},
+        "paper": PAPER_INVERSE
+        | {
+            "cells": (40, 40),
+            "time_cells": 10,
+            "warmup": 4000,
+            "iterations": 1000,
+            "coefficient_width": 64,
+            "coefficient_depth": 3,
+        },
     },
     parameters={"noise": 0.1, "points": 2500, "known_u": 0},
     paper=(9.04e-3, 2.34e-3, 321.0),

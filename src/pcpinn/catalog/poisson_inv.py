@@ -82,7 +82,14 @@ ENTRY = InverseEntry(
     presets={
         "quick": {"cells": (6, 6), "degree": 3, "iterations": 15},
         "default": {"cells": (8, 8), "degree": 3},
-        "paper": PAPER_INVERSE | {"cells": (100, 100), "warmup": 10_000, "iterations": 1000},
+        "paper": PAPER_INVERSE
+        | {
+            "cells": (100, 100),
+            "warmup": 10_000,
+            "iterations": 1000,
+            "coefficient_width": 128,
+            "coefficient_depth": 5,
+        },
     },
     parameters={"noise": 0.1, "points": 2500, "known_u": 0},
     paper=(1.80e-2, 9.30e-3, 187.0),

@@ -145,7 +145,9 @@ class Inference:
             if isinstance(unknown, Coefficient):
                 d = nodes.shape[1] - (space_of(self.equations).mesh.has_time and not unknown.over_time)
                 lower, upper = nodes.min(axis=0)[:d], nodes.max(axis=0)[:d]
-                coefficients[name] = make_coefficient(unknown, lower, upper, settings.seed + 1000 + k, self.device)
+                coefficients[name] = make_coefficient(
+                    unknown, lower, upper, settings, settings.seed + 1000 + k, self.device
+                )
         return InverseModel(self.family, network, coefficients)
 
     def _weights(self) -> np.ndarray:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ..network import MLP, Architecture, Features
 from ..problem.family import Family
 from ..problem.unknowns import Coefficient, Parameter, Unknown
+from .inverse_settings import InverseSettings
 
 
 class Bounded:
@@ -156,11 +157,17 @@ class InverseModel:
 
 
 def make_coefficient(
-    unknown: Coefficient, lower: np.ndarray, upper: np.ndarray, seed: int, device: torch.device
+    unknown: Coefficient,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    settings: InverseSettings,
+    seed: int,
+    device: torch.device,
 ) -> CoefficientNetwork:
     """An untrained network over a box, seeded; it begins close to the first guess."""
     features = Features("log", 2, -2.0, -1.0)
-    architecture = Architecture(unknown.width, unknown.depth, "tanh", "glorot-normal", features)
+    width, depth = settings.coefficient_width or unknown.width, settings.coefficient_depth or unknown.depth
+    architecture = Architecture(width, depth, settings.activation, "glorot-normal", features)
     base = MLP(architecture, lower.tolist(), upper.tolist(), 1, torch.Generator().manual_seed(seed))
     with torch.no_grad():
         base.theta[-base.head_size :] *= 0.1

@@ -19,6 +19,7 @@ class InverseSettings(Settings):
     prior: auto (smoothness priors, their parameters chosen by evidence) or none.
     loss: squares, or huber: outliers count linearly.
     noise: standard deviation of data that do not say theirs; None estimates it.
+    coefficient_width, coefficient_depth: of the coefficients' networks; None takes what each `Coefficient` says.
     """
 
     warmup: int = 5
@@ -26,6 +27,8 @@ class InverseSettings(Settings):
     prior: Literal["auto", "none"] = "auto"
     loss: Literal["squares", "huber"] = "squares"
     noise: float | None = None
+    coefficient_width: int | None = None
+    coefficient_depth: int | None = None
     refresh: int = 2
     damping: float = 0.1
     iterations: int = 60
@@ -36,6 +39,10 @@ class InverseSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for key in ("coefficient_width", "coefficient_depth"):
+            value = getattr(self, key)
+            if value is not None and value < 1:
+                raise PcpinnError(f"{key}={value} must be positive", f"leave {key} out to take its default")
         if self.warmup < 0:
             raise PcpinnError(f"warmup={self.warmup} is negative", "give 0 or more")
         if not 0 < self.equations < 1e12:

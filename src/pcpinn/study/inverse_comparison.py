@@ -69,7 +69,14 @@ def attempt(
         solution = infer_by(method, build, given, unknowns, settings, truth=entry.truth(**parameters))
     except (PcpinnError, ArithmeticError, ValueError, RuntimeError) as error:
         what = error.problem if isinstance(error, PcpinnError) else str(error)
-        return {**row, "expected": None, "seconds": None, "iterations": None, "outcome": f"failed: {what[:120]}"}
+        return {
+            **row,
+            "expected": None,
+            "training": None,
+            "seconds": None,
+            "iterations": None,
+            "outcome": f"failed: {what[:120]}",
+        }
     return row | _facts(solution)
 
 
@@ -83,6 +90,7 @@ def _facts(solution: InverseSolution) -> dict[str, Any]:
         "l2re_a": errors["field"]["a"]["l2re"],
         "hindsight": min(tried) if len(tried) > 1 else None,
         "expected": result["inverse"].get("expected_l2re"),
+        "training": errors["training"],
         "seconds": result["time"]["total_s"],
         "iterations": result["iterations"],
         "outcome": "ok" if finite else "failed: not finite",
@@ -136,6 +144,7 @@ def _summed(problem: str, method: str, runs: list[dict[str, Any]]) -> dict[str, 
         "l2re_a": mean("l2re_a"),
         "best_weight": mean("hindsight"),
         "expected": mean("expected"),
+        "training": mean("training"),
         "seconds": mean("seconds"),
         "paper_l2re": paper[0],
         "paper_seconds": paper[1],

@@ -109,7 +109,7 @@ def _means(runs: Table) -> Table:
     result = []
     for (case, value), found in groups.items():
         row: dict[str, Any] = {"problem": found[0]["problem"], "case": case, "value": value, "data": found[0]["data"]}
-        for key in ("l2re", "l2re_u", "l2re_a", "expected", "seconds"):
+        for key in ("l2re", "l2re_u", "l2re_a", "expected", "training", "seconds"):
             values = [r[key] for r in found if r[key] is not None]
             row[key] = float(np.mean(values)) if values else None
         bad = [r["outcome"] for r in found if r["outcome"] != "ok"]
