@@ -27,7 +27,7 @@ def _made(entry, settings=SETTINGS, points=30):
     family = entry.family()
     mesh = make_mesh(family.base, settings)
     box = mesh.simplices.bounds
-    a = make_coefficient(family.unknowns["a"], box[0][:2], box[1][:2], 3, torch.device("cpu"))
+    a = make_coefficient(family.unknowns["a"], box[0][:2], box[1][:2], settings, 3, torch.device("cpu"))
     model = InverseModel(family, make_network(family.base, mesh, settings).double(), {"a": a})
     data = entry.data(0, points=points)
     return model, data, InverseStrongLoss(model, (data,), [data.noise], mesh.simplices, settings)

@@ -242,7 +242,7 @@ def infer_pinn(*arguments: Any, **options: Any) -> InverseSolution:
         if isinstance(unknown, Coefficient):
             d = nodes.shape[1] - (run.mesh.has_time and not unknown.over_time)
             lower, upper = nodes.min(axis=0)[:d], nodes.max(axis=0)[:d]
-            coefficients[name] = make_coefficient(unknown, lower, upper, settings.seed + 1000 + k, device)
+            coefficients[name] = make_coefficient(unknown, lower, upper, settings, settings.seed + 1000 + k, device)
     model = InverseModel(family, make_network(family.base, run.mesh, settings).double(), coefficients)
     loss = InverseStrongLoss(model, run.data, run.noise, run.mesh.simplices, settings)
     setup_s = run.create()
