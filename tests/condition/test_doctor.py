@@ -29,7 +29,8 @@ def test_a_simple_problem_is_fine():
     }  # fmt: skip
     assert all(f.severity in ("fine", "note") for f in found.findings)
     assert about(found, "condition")[0].number == pytest.approx(4, rel=1e-4)
-    assert about(found, "growth")[0].number == pytest.approx(-2, abs=1e-3)
+    assert about(found, "growth")[0].number == pytest.approx(0, abs=1e-3)  # f grows as ||F^-1|| falls
+    assert "||F^-1|| grows as P^-2," in about(found, "growth")[0].sentence
     assert about(found, "growth")[0].command == "pcpinn condition poisson1d --set P=2"
     assert about(found, "difficulty")[0].number == pytest.approx(4e-3, rel=0.1)
     assert about(found, "preconditioner")[0].number == pytest.approx(1, abs=0.05)

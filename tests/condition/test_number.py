@@ -29,6 +29,7 @@ from pcpinn import (
     Rectangle,
     condition_number,
 )
+from pcpinn.catalog import find_entry
 from pcpinn.errors import PcpinnError
 from pcpinn.precondition import ILU, Jacobi
 
@@ -381,3 +382,12 @@ def test_bad_input(call, problem, remedy):
         call()
     assert problem in str(caught.value)
     assert remedy.lower() in caught.value.remedy.lower()
+
+
+def test_a_wave_takes_the_steps_that_its_cells_ask_for():
+    """With steps of a third of a cell, cubic elements have modes that grow; the value is that of shorter ones."""
+    entry = find_entry("wave1d")
+    coarse = condition_number(entry.problem(C=3.0), cells=(6,), time_cells=24, degree=3)
+    fine = condition_number(entry.problem(C=3.0), cells=(6,), time_cells=192, degree=3)
+    assert coarse.inverse_norm == pytest.approx(fine.inverse_norm, rel=0.05)
+    assert 2.2 < coarse.inverse_norm < 2.6

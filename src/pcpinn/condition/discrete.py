@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import torch
 
 from ..discretize.constraints import Constraints
+from ..discretize.mesh import Mesh
 from ..discretize.nonlinear import Linearisation, linearised_system, solve_newton
 from ..discretize.slab_mesh import AnyMesh
 from ..discretize.slabs import TimeSlabs
@@ -18,6 +19,7 @@ from ..discretize.system import Discretisation, LinearSystem, check_functions, d
 from ..errors import PcpinnError
 from ..precondition import AutoILU, Preconditioner
 from ..precondition.inverse_norm import Map, largest_singular, measures
+from ..problem.conditions import Open
 from ..problem.problem import Problem
 from ..solve.build import make_discretisation, make_mesh, make_preconditioner
 from ..solve.settings import Settings
@@ -27,6 +29,7 @@ from .l2 import Gauge, gauge, mass_matrix, norm_of_right_hand_side
 from .record import ConditionNumber, Direction, Preconditioned, condition_of
 from .whole_time import over_all_time, solve_in_steps
 
+_HALVINGS, _STAYS = 4, 0.05  # of time steps, and what counts as the same value
 _TOLERANCE = 1e-4  # of the worst direction; that of the norm is its square
 _SPREAD = 1e-5
 _KERNEL = 1e-8  # what a pinned equation leaves, beside its terms, if the pin only chooses among many solutions
@@ -54,9 +57,39 @@ def discrete_condition(
 
 
 def examine(problem: Problem, settings: Settings, mesh: AnyMesh | None = None) -> Examined:
-    """The condition number, with all that led to it."""
-    started = time.perf_counter()
+    """The condition number, with all that led to it.
+
+    A wave with an open end in space-time is unstable where steps are too long for its cells: without a mesh of the caller's,
+    steps are halved until the value stays.
+
+    Raises:
+        PcpinnError: when it does not, or there is no unique solution.
+    """
     problem, settings = over_all_time(problem, settings)
+    if mesh is not None or not _may_be_unstable(problem, settings):
+        return _examine(problem, settings, mesh or make_mesh(problem, settings))
+    mesh = make_mesh(problem, settings)
+    steps = settings.time_cells or len(np.unique(mesh.simplices.nodes[:, -1])) - 1
+    found = _examine(problem, settings, mesh)
+    for _ in range(_HALVINGS):
+        steps *= 2
+        finer = _examine(problem, replace(settings, time_cells=steps), None)
+        if abs(finer.number.inverse_norm / found.number.inverse_norm - 1) < _STAYS:
+            return found
+        found = finer
+    raise PcpinnError(
+        f"||F^-1|| does not settle with {steps} steps in time ({found.number.inverse_norm:.3g})",
+        f"take larger cells in space, or begin with --set time_cells={steps}",
+    )
+
+
+def _may_be_unstable(problem: Problem, settings: Settings) -> bool:
+    open_end = any(isinstance(c, Open) for by_field in problem.conditions.values() for c in by_field.values())
+    return open_end and settings.time_scheme == "simplex" and not isinstance(problem.domain, Mesh)
+
+
+def _examine(problem: Problem, settings: Settings, mesh: AnyMesh | None) -> Examined:
+    started = time.perf_counter()
     mesh = mesh or make_mesh(problem, settings)
     if mesh.dimension != problem.domain.dimension:
         raise PcpinnError(

@@ -127,7 +127,7 @@ def _condition(seen: Examined) -> list[Finding]:
 
 
 def _growth(problem: Problem, settings: Settings, variants: Variants, name: str) -> list[Finding]:
-    """||F^-1|| with half or twice a parameter, or on half the domain."""
+    """The condition number with twice a parameter (||F^-1|| where it is absolute), or ||F^-1|| on half the domain."""
     small, _ = affordable(problem, settings, most=_MOST_GROWTH * _more(problem, settings))
     result = []
     try:
@@ -138,7 +138,10 @@ def _growth(problem: Problem, settings: Settings, variants: Variants, name: str)
             other = examine(make(2 * value), small).number
             power = math.log2(other.inverse_norm / here.inverse_norm)
             change = f"from {here.inverse_norm:.3g} to {other.inverse_norm:.3g} at {key}={2 * value:g}"
-            text = f"||F^-1|| grows as {key}^{power:.2g} ({change})"
+            text = f"||F^-1|| grows as {key}^{power:.2g}, {change}"
+            if here.relative and other.relative:
+                power = math.log2(other.condition / here.condition)
+                text = f"the condition number grows as {key}^{power:.2g} (to {other.condition:.3g}); {text}"
             result.append(
                 Finding(
                     "growth",

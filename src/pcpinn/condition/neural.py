@@ -8,6 +8,7 @@ does not, all layers are trained by L-BFGS. The integrals are quadratures over t
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass, replace
 
@@ -50,6 +51,7 @@ _NEGLIGIBLE = 1e-10  # directions of the last layer that F hardly sees are round
 _SATISFIED = 1e-8  # rows of conditions, beside the largest
 _WIDER = (1, 2, 4)  # times the width
 _STEPS, _GAIN = 20, 3e-3  # of L-BFGS; a gain that is worth another attempt
+_SECONDS = 60.0  # after which nothing further is tried
 
 
 def neural_condition(problem: Problem, settings: Settings, mesh: AnyMesh | None = None) -> ConditionNumber:
@@ -74,12 +76,14 @@ def neural_condition(problem: Problem, settings: Settings, mesh: AnyMesh | None 
         )
         search = _Search(problem, cells, network, base)
         before, value = value, search.solve_last_layer()
-        if value <= (1 + _GAIN) * before:
+        late = time.perf_counter() - started > _SECONDS
+        if late or value <= (1 + _GAIN) * before:
             break
     else:
         if not search.rows:
-            search.train(_STEPS)
-            value = search.solve_last_layer()
+            search.train(_STEPS, started + _SECONDS)
+            before, value = value, search.solve_last_layer()
+    grew = f", grew by {value / before - 1:.1%} at last" if value > (1 + _GAIN) * before > 0 else ""
     f = right_hand_side(Pointwise(problem), search.x)
     norm_f = float(torch.sqrt((search.w[:, None] * f**2).sum()))
     if norm_u is None:
@@ -97,7 +101,7 @@ def neural_condition(problem: Problem, settings: Settings, mesh: AnyMesh | None 
         linear=linear,
         worst=search.direction(component_names(problem.unknowns)),
         seconds=time.perf_counter() - started,
-        how=f"{len(search.x)} points",
+        how=f"{len(search.x)} points{grew}",
     )
 
 
@@ -168,20 +172,25 @@ class _Search:
             bias.copy_(head[:, -1] / self.network.output_scale)
         return float(singular[0])
 
-    def train(self, steps: int) -> None:
-        """Move all weights towards a larger ratio, by L-BFGS."""
+    def train(self, steps: int, until: float) -> None:
+        """Move all weights towards a larger ratio, by L-BFGS, until that time of the clock; the best ones are kept."""
         theta = self.theta.clone().requires_grad_()
         optimiser = torch.optim.LBFGS([theta], max_iter=steps, history_size=50, line_search_fn="strong_wolfe")
+        best = float("inf")
 
         def closure() -> Tensor:
+            nonlocal best
+            if time.perf_counter() > until:
+                raise TimeoutError
             optimiser.zero_grad()
             loss = self.loss(theta)
             loss.backward()
+            if float(loss.detach()) < best:
+                best, self.theta = float(loss.detach()), theta.detach().clone()
             return loss
 
-        optimiser.step(closure)
-        if bool(torch.isfinite(theta).all()):
-            self.theta = theta.detach()
+        with contextlib.suppress(TimeoutError):
+            optimiser.step(closure)
 
     def loss(self, theta: Tensor) -> Tensor:
         """log(||F u||^2 / ||u||^2)."""
