@@ -92,8 +92,15 @@ class Linearised:
         value = -0.5 * (e @ e - right @ la.cho_solve(factor, right)) - float(np.log(np.diag(factor[0])).sum())
         for i, (block, hyper) in enumerate(zip(self.blocks, hypers, strict=True)):
             if block.prior is not None and hyper is not None:
-                value -= block.prior.penalty(hyper) + len(hyper.modes) * np.log(max(1, self.mode_columns(i).shape[1]))
+                value -= block.prior.penalty(hyper) + len(hyper.modes) * self._mode_cost(i)
         return float(value)
+
+    def _mode_cost(self, i: int) -> float:
+        """Log evidence that a mode of its own has to earn.
+
+        With log J, J candidates, noise alone is taken for a mode in one of thirty sets of data; with twice that, hardly ever.
+        """
+        return 2 * float(np.log(max(1, self.mode_columns(i).shape[1])))
 
     def mode_columns(self, i: int) -> np.ndarray:
         """(m, J) what the modes of a block do to the data."""
@@ -173,7 +180,7 @@ class Linearised:
         plain = [None if h is None else replace(h, modes=()) for h in hypers]
         B, e, _ = self._assemble(plain)
         columns = np.concatenate([B, *(self.mode_columns(i) for i in range(len(self.blocks)))], axis=1)
-        cost = [np.log(self.mode_columns(i).shape[1]) for i, _ in places]
+        cost = [self._mode_cost(i) for i, _ in places]
         held = [{} if h is None else dict(h.modes) for h in hypers]
         start = {n: held[i][j] for n, (i, j) in enumerate(places) if j in held[i]}
         active = relevant(columns.T @ columns, columns.T @ e, B.shape[1], np.array(cost), start)
