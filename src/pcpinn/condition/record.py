@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..discretize.slab_mesh import AnyMesh
-from ..solve.picture import draw
+from ..errors import PcpinnError
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,15 @@ class Direction:
     mesh: AnyMesh = field(repr=False, compare=False)
 
     def plot(self, path: str | Path, title: str = "the error that the residual sees least") -> Path:
-        """A picture of it: .png, .pdf or .svg."""
+        """A picture of it: .png, .pdf or .svg.
+
+        Raises:
+            PcpinnError: without matplotlib.
+        """
+        try:
+            from ..solve.picture import draw
+        except ModuleNotFoundError as error:
+            raise PcpinnError(f"pictures need {error.name}", f"pip install {error.name}") from error
         return draw(cast(Any, _Pictured(self, title)), Path(path))
 
     def to_dict(self) -> dict[str, Any]:
