@@ -129,8 +129,10 @@ class InverseSolution(Solution):
 
     def plot(self, path: str | Path, reference: Any = None) -> Path:
         """Data, reconstruction, uncertainty; with a `Truth`, that and the difference too."""
-        from .inverse_picture import draw_inverse
-
+        try:
+            from .inverse_picture import draw_inverse
+        except ModuleNotFoundError as error:
+            raise PcpinnError(f"pictures need {error.name}", f"pip install {error.name}") from error
         return draw_inverse(self, Path(path), reference if isinstance(reference, Truth) else None)
 
 
