@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from pcpinn.catalog.inverse_task import INVERSE
+from pcpinn.catalog import INVERSE
 from pcpinn.discretize.probe import probe
 from pcpinn.solve.build import make_mesh
 from pcpinn.solve.inverse_setup import make_equations

@@ -94,3 +94,12 @@ def test_a_file_without_data_or_problem_is_refused(folder, capfd):
     code, _, err = run(capfd, "infer", folder / "empty.py")
     assert code == 2
     assert "defines no inverse problem" in err
+
+
+def test_inverse_problems_are_shown_and_not_solved(capfd):
+    code, out, _ = run(capfd, "show", "poisson-inv")
+    assert code == 0
+    assert "pcpinn infer poisson-inv" in out
+    code, _, err = run(capfd, "solve", "heat-inv")
+    assert code == 2
+    assert "pcpinn infer heat-inv" in err

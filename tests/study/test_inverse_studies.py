@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pcpinn import PcpinnError
-from pcpinn.catalog.inverse_task import INVERSE
+from pcpinn.catalog import INVERSE
 from pcpinn.study import conduct, find_study, inverse_comparison
 from pcpinn.study.inverse_comparison import PAPER, attempt, compute, find_inverse_entry
 from pcpinn.study.inverse_robustness import STUDY, cases, clustered, with_outliers

@@ -14,6 +14,7 @@ from . import (
     heat2d_lt,
     heat2d_ms,
     heat2d_vc,
+    heat_inv,
     helmholtz2d,
     ks,
     ns2d_c,
@@ -24,6 +25,7 @@ from . import (
     poisson2d_cg,
     poisson2d_ms,
     poisson3d_cg,
+    poisson_inv,
     wave1d,
     wave1d_c,
     wave2d_cg,
@@ -31,6 +33,7 @@ from . import (
     wave2d_ms,
 )
 from .entry import PRESETS, Entry
+from .inverse_entry import InverseEntry
 
 _MODULES = (
     poisson1d,
@@ -58,15 +61,18 @@ _MODULES = (
     burgers1d,
 )
 CATALOG: dict[str, Entry] = {module.ENTRY.name: module.ENTRY for module in _MODULES}
+INVERSE: dict[str, InverseEntry] = {module.ENTRY.name: module.ENTRY for module in (poisson_inv, heat_inv)}
 
 
 def find_entry(name: str) -> Entry:
     """The entry called `name`; near misses are suggested."""
     if name in CATALOG:
         return CATALOG[name]
+    if name in INVERSE:
+        raise PcpinnError(f"{name} is an inverse problem", f"pcpinn infer {name}")
     close = difflib.get_close_matches(name, CATALOG, n=1)
     remedy = f"did you mean {close[0]}?" if close else "pcpinn list shows all; a file of your own must end in .py"
     raise PcpinnError(f"there is no problem {name!r}", remedy)
 
 
-__all__ = ["CATALOG", "PRESETS", "Entry", "find_entry"]
+__all__ = ["CATALOG", "INVERSE", "PRESETS", "Entry", "InverseEntry", "find_entry"]

@@ -20,11 +20,10 @@ from ..solve.inverse_settings import InverseSettings
 from ..solve.inverse_solution import InverseSolution, Truth
 from ..solve.observations import Observations, read_observations
 from ..solve.run_folder import read_run
-from . import heat_inv, poisson_inv
-from .inverse_entry import PAPER_INVERSE, InverseEntry
+from . import INVERSE
+from .inverse_entry import PAPER_INVERSE
 from .task import _import
 
-INVERSE: dict[str, InverseEntry] = {m.ENTRY.name: m.ENTRY for m in (poisson_inv, heat_inv)}
 _FILE_PRESETS: dict[str, dict[str, Any]] = {"default": {}, "quick": {"iterations": 20}, "paper": PAPER_INVERSE}
 _RESUMABLE = ("iterations", "time_limit")
 

@@ -14,8 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..baselines import find_method
-from ..catalog import CATALOG, PRESETS, find_entry
-from ..catalog.inverse_task import INVERSE
+from ..catalog import CATALOG, INVERSE, PRESETS, find_entry
 from ..catalog.prepared import SUFFIX, read_prepared, write_prepared
 from ..catalog.task import Task, catalog_task, find_task, task_from_file, task_of_run
 from ..errors import PcpinnError, PcpinnWarning
@@ -68,7 +67,8 @@ def list_problems() -> None:
 @app.command()
 def show(name: Annotated[str, typer.Argument(metavar="NAME", help="A problem of the catalog.")]) -> None:
     """Show a problem: equation, domain, conditions, presets, published figures."""
-    entry = find_entry(name)
+    inverse = INVERSE.get(name)
+    entry = inverse or find_entry(name)
     console = Console()
     facts = Table(box=None, show_header=False)
     facts.add_column(style="bold", no_wrap=True)
@@ -90,7 +90,9 @@ def show(name: Annotated[str, typer.Argument(metavar="NAME", help="A problem of 
     published = published_table(name)
     if published is not None:
         console.print(published)
-    console.print(f"solve it: pcpinn solve {name}")
+    if inverse is not None:
+        console.print(f"the paper: {inverse.paper[0]:.2e} for u and a together, {inverse.paper[2]:g} s")
+    console.print(f"solve it: pcpinn {'infer' if inverse else 'solve'} {name}")
 
 
 @app.command()

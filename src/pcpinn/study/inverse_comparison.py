@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..baselines.inverse_methods import infer_by, settings_for
+from ..catalog import INVERSE
 from ..catalog.inverse_entry import InverseEntry
-from ..catalog.inverse_task import INVERSE
 from ..errors import PcpinnError
 from ..solve.inverse_solution import InverseSolution
 from ..solve.observations import Observations
