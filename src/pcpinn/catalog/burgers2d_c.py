@@ -69,6 +69,7 @@ ENTRY = Entry(
             "time_cells": 50,
             "time_order": 2,
             "feature_count": 16,
+            "step_solves": "factors",
             "tolerance": 1e-2,
         },
         "default": _OURS

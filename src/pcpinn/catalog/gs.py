@@ -77,6 +77,7 @@ ENTRY = Entry(
             "time_cells": 50,
             "time_halvings": 3,
             "feature_count": 36,
+            "step_solves": "factors",
             "tolerance": 2e-3,
         },
         "default": _OURS
