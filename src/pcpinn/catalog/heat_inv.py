@@ -106,6 +106,6 @@ ENTRY = InverseEntry(
     },
     parameters={"noise": 0.1, "points": 2500, "known_u": 0},
     paper=(9.04e-3, 2.34e-3, 321.0),
-    remark="known_u=1 tells the solver u on the sides (0) and at the start, too. The networks of the default preset do not converge yet: "
-    "see inverse.converged in result.json.",
+    remark="known_u=1 tells the solver u on the sides (0) and at the start, too. "
+    "The networks of the default preset do not converge yet: see inverse.converged in result.json.",
 )
