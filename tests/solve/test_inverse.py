@@ -126,6 +126,7 @@ def test_a_coefficient_by_its_network(tmp_path):
     errors = solution.result["errors"]
     assert errors["field"]["a"]["l2re"] < 0.03
     assert errors["training"] < 5e-3
+    assert solution.result["inverse"]["converged"]
     assert errors["l2re"] < 5 * solution.result["inverse"]["expected_l2re"]
     stack = np.concatenate([solution(x[:, None]) - rod_u(x), solution.coefficient("a")(x[:, None]) - 1 - x])
     assert errors["l2re"] == pytest.approx(np.linalg.norm(stack) / np.linalg.norm(np.r_[rod_u(x), 1 + x]))
@@ -140,6 +141,20 @@ def test_a_coefficient_by_its_network(tmp_path):
     np.testing.assert_array_equal(back.data[0].values, rod_data().values)
     assert json.loads((tmp_path / "run" / "result.json").read_text())["method"] == "infer"
     assert solution.plot(tmp_path / "picture.png", truth).stat().st_size > 10_000
+
+
+def test_networks_that_have_not_arrived_say_so():
+    """Whatever their error is: the discrete answer has a lower loss."""
+    notes = []
+
+    class Listening(pc.Progress):
+        def note(self, text):
+            notes.append(text)
+
+    solution = pc.infer(rod, rod_data(), UNKNOWN, progress=Listening(), **{**SMALL, "warmup": 1, "iterations": 3})
+    assert solution.result["inverse"]["excess"] > 5
+    assert solution.result["inverse"]["converged"] is False
+    assert any("have not arrived" in text for text in notes)
 
 
 class Stopped(Exception):

@@ -115,6 +115,13 @@ def inverse_table(result: dict[str, Any]) -> Table:
             table.add_row(
                 "  expected by the posterior", number(facts["expected_l2re"]), "what the noise leaves, root mean square"
             )
+    if facts.get("converged") is False:
+        table.add_row(
+            "NOT CONVERGED",
+            f"{facts['excess']:.1f}",
+            "loss above that of the discrete answer: errors mean little",
+            style="red",
+        )
     if errors["training"] is not None:
         table.add_row("training error", number(errors["training"]), "networks against the discrete answer")
     for name, values in facts["values"].items():

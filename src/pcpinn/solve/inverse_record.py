@@ -19,6 +19,9 @@ from .reference import ERRORS
 if TYPE_CHECKING:
     from .inverse import Inference
 
+# Log likelihood that networks may lack of the discrete answer. A parameter one standard deviation off costs 0.5.
+EXCESS = 5.0
+
 
 def chosen_hypers(choice: Choice | None) -> list[dict[str, Any] | None] | None:
     """Hyper-parameters as plain data."""
@@ -99,6 +102,23 @@ def _training_error(run: Inference, choice: Choice) -> float:
     return float(np.linalg.norm(e) / np.linalg.norm(np.concatenate([choice.u, choice.c.ravel()])))
 
 
+def discrete_loss(run: Inference, choice: Choice) -> float:
+    """The joint loss of the discrete answer, which satisfies the equations and the known values."""
+    prediction, _ = run.discrete.observe(choice.u)
+    noise = np.concatenate([term.noise.cpu().numpy() for term in run.loss.data])
+    r = torch.from_numpy((prediction - run.discrete.values) / noise)
+    total = float(run.loss.data[0].loss(r))
+    for prior in run.loss.priors:
+        if prior.coefficient is not None:
+            v = choice.c[:, run.family.columns(prior.coefficient).start]
+        else:
+            assert prior.unknowns is not None
+            v = choice.u[prior.unknowns.cpu().numpy()]
+        q = prior.rows.cpu().numpy() @ (v - prior.mean.cpu().numpy())
+        total += 0.5 * float(q @ q)
+    return total
+
+
 def _facts(run: Inference, solution: InverseSolution) -> dict[str, Any]:
     theta = run.model.theta.detach()[run.model.parts[0]]
     with torch.no_grad():
@@ -113,6 +133,13 @@ def _facts(run: Inference, solution: InverseSolution) -> dict[str, Any]:
     }
     if run.choice is not None and solution.uncertainty is not None:
         facts["effective"] = solution.uncertainty.effective
+        facts["excess"] = run.loss.value() - discrete_loss(run, run.choice)
+        facts["converged"] = facts["excess"] < EXCESS
+        if not facts["converged"]:
+            run.progress.note(
+                f"the networks have not arrived: their loss is {facts['excess']:.1f} above that of the discrete answer, so they "
+                "do not show what the data say; take more iterations or a wider network"
+            )
         facts["priors"] = chosen_hypers(run.choice)
         facts["std"] = {n: solution.std(n).tolist() for n in solution.parameters}
         if run.truth is not None:
