@@ -10,11 +10,10 @@ import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
+from .damping import Nielsen
 from .loss import Loss
 from .optimiser import Optimiser, State
 
-_LARGEST_DAMPING = 1e12
-_SMALLEST_DAMPING = 1e-12
 _DIFFERENCE = 0.1  # step of the second difference along the path
 _TRUSTED_BEND = 1.0  # largest ratio of acceleration to velocity that is believed
 _FLOOR = 1e-8  # of a block's unit, relative to that of all
@@ -70,48 +69,35 @@ class DenseGaussNewton(Optimiser):
     accelerate: bool = True
     name = "gauss-newton"
 
+    @property
+    def _rule(self) -> Nielsen:
+        return Nielsen(self.damping, quickest=1 / 8, smallest=1e-12, largest=1e12)
+
     def start(self, problem: Loss, seed: int) -> State:
         """Initial damping."""
-        return {
-            "damping": torch.tensor(self.damping, dtype=torch.float64),
-            "growth": torch.tensor(2.0, dtype=torch.float64),
-        }
+        return self._rule.start()
 
     def step(self, problem: Loss, state: State) -> float:
         """One accepted step, or none if no damping helps; returns the loss after it."""
         if not isinstance(problem, LeastSquaresModel):
             raise PcpinnError("this loss is not one of least squares", "use optimiser=adam")
-        theta = problem.theta
         model = problem.model_here()
-        loss, H, gradient = model.loss, model.H, model.gradient
-        start = theta.detach().clone()
+        H, gradient = model.H, model.gradient
+        start = problem.theta.detach().clone()
         unit = torch.empty_like(gradient)
         for part in problem.blocks:  # each in its own unit
             unit[part] = H.diagonal()[part].mean() + _FLOOR * H.diagonal().mean()
-        while float(state["damping"]) < _LARGEST_DAMPING:
-            damping = float(state["damping"]) * unit
+
+        def attempt(relative: float) -> tuple[Tensor, float] | None:
+            damping = relative * unit
             factor = _factor(H, damping)
             delta = None if factor is None else _solved(factor, gradient)
-            trial = float("inf")
-            if factor is not None and delta is not None:
-                move = -delta + self._bend(problem, model, factor, start, -delta)
-                with torch.no_grad():
-                    theta.copy_(start + move)
-                trial = problem.value()
-            if delta is not None and trial < loss:
-                predicted = 0.5 * float(delta @ (gradient + damping * delta))
-                ratio = (loss - trial) / max(predicted, 1e-300)
-                state["damping"] *= max(1 / 8, 1 - (2 * ratio - 1) ** 3)
-                state["damping"].clamp_(min=_SMALLEST_DAMPING)
-                state["growth"].fill_(2.0)
-                return trial
-            with torch.no_grad():
-                theta.copy_(start)
-            state["damping"] *= state["growth"]
-            state["growth"] *= 2
-        state["damping"].fill_(self.damping)
-        state["growth"].fill_(2.0)
-        return loss
+            if factor is None or delta is None:
+                return None
+            move = -delta + self._bend(problem, model, factor, start, -delta)
+            return move, 0.5 * float(delta @ (gradient + damping * delta))
+
+        return self._rule.descend(problem.theta, model.loss, state, attempt, problem.value)
 
     def _bend(
         self, problem: LeastSquaresModel, model: Model, factor: Tensor, start: Tensor, v: Tensor

@@ -9,14 +9,13 @@ from torch import Tensor
 
 from ..errors import PcpinnError
 from .curvature import Curvature, Dual, MatrixFree, Primal
+from .damping import Nielsen
 from .least_squares import LeastSquares
 from .loss import Loss
 from .optimiser import Optimiser, State
 
 FORMS = ("auto", "gram", "exact", "matrix-free")
 
-_LARGEST_DAMPING = 1e10
-_SMALLEST_DAMPING = 1e-13
 _TRUSTED_BEND = 0.75  # largest ratio of acceleration to velocity at which the path's second-order model is believed
 _SINGLE_ABOVE = 1e-5  # while damping is larger than this, rounding in a float32 Gram matrix is harmless
 
@@ -60,45 +59,27 @@ class GaussNewton(Optimiser):
         """
         problem = require_least_squares(problem)
         self.resolve(problem)
-        return {
-            "damping": torch.tensor(self.damping, dtype=torch.float64),
-            "growth": torch.tensor(2.0, dtype=torch.float64),
-            "random": torch.Generator().manual_seed(seed).get_state(),
-        }
+        return {**Nielsen(self.damping).start(), "random": torch.Generator().manual_seed(seed).get_state()}
 
     def step(self, problem: Loss, state: State) -> float:
         """One accepted step, or none if no damping helps; returns the loss after it."""
         problem = require_least_squares(problem)
-        theta = problem.theta
         residual = problem.known_residual()
-        loss = _half_square(residual)
         gradient = problem.gradient(residual)
         curvature = self._curvature(problem, state)
-        start = theta.detach().clone()
-        while float(state["damping"]) < _LARGEST_DAMPING:
-            damping = float(state["damping"]) * curvature.scale
+
+        def attempt(relative: float) -> tuple[Tensor, float] | None:
+            damping = relative * curvature.scale
             delta = curvature.solve(gradient, damping)
-            trial = float("inf")
-            if delta is not None:
-                move = -delta + self._bend(problem, curvature, -delta, damping)
-                with torch.no_grad():
-                    theta.copy_(start + move)
-                    trial = _half_square(problem.known_residual())
-            if delta is not None and trial < loss:
-                predicted = 0.5 * float(delta @ (gradient + damping * delta))
-                ratio = (loss - trial) / max(predicted, 1e-300)
-                # Nielsen's rule: the better the model foretold the gain, the less damping next time.
-                state["damping"] *= max(1 / 5, 1 - (2 * ratio - 1) ** 3)
-                state["damping"].clamp_(min=_SMALLEST_DAMPING)
-                state["growth"].fill_(2.0)
-                return trial
-            with torch.no_grad():
-                theta.copy_(start)
-            state["damping"] *= state["growth"]
-            state["growth"] *= 2
-        state["damping"].fill_(self.damping)
-        state["growth"].fill_(2.0)
-        return loss
+            if delta is None:
+                return None
+            move = -delta + self._bend(problem, curvature, -delta, damping)
+            return move, 0.5 * float(delta @ (gradient + damping * delta))
+
+        def value() -> float:
+            return _half_square(problem.known_residual())
+
+        return Nielsen(self.damping).descend(problem.theta, _half_square(residual), state, attempt, value)
 
     def _bend(self, problem: LeastSquares, curvature: Curvature, v: Tensor, damping: float) -> Tensor | float:
         """The acceleration that goes with the velocity v, or nothing where it is too large to be believed."""
