@@ -19,10 +19,10 @@ from ..solve.inverse_files import read_data
 from ..solve.inverse_settings import InverseSettings
 from ..solve.inverse_solution import InverseSolution, Truth
 from ..solve.observations import Observations, read_observations
-from ..solve.run_folder import read_run
 from . import INVERSE
+from .begun import named_again, read_begun, require_same
 from .inverse_entry import PAPER_INVERSE
-from .task import _import
+from .task import import_file
 
 _FILE_PRESETS: dict[str, dict[str, Any]] = {"default": {}, "quick": {"iterations": 20}, "paper": PAPER_INVERSE}
 _RESUMABLE = ("iterations", "time_limit")
@@ -79,30 +79,19 @@ def find_inverse(name: str, preset: str, changes: Mapping[str, Any], data: Path 
 
 def inverse_of_run(folder: Path, problem_file: Path | None, changes: Mapping[str, Any]) -> InverseTask:
     """The task that a run folder was begun with, with the data that lie there; a user's file has to be named again."""
-    record = read_run(folder)
-    refused = [k for k in changes if k not in _RESUMABLE]
-    if refused:
-        raise PcpinnError(f"a resumed run cannot change {refused[0]!r}", f"only {', '.join(_RESUMABLE)} may change")
-    try:
-        source, parameters = record["source"], record.get("problem_parameters", {})
-        settings = InverseSettings.from_dict({**record["settings"], **changes})
-        kind, name, preset = source["kind"], source["name"], record["preset"]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise PcpinnError(f"{folder}/run.json does not say how to continue", "start again") from error
+    begun = read_begun(folder, changes, InverseSettings, _RESUMABLE)
+    record, kind = begun.record, begun.kind
     if kind == "catalog":
-        task = _from_catalog(str(name), str(preset), parameters)
+        task = _from_catalog(begun.name, begun.preset, begun.parameters)
     else:
-        if problem_file is None:
-            raise PcpinnError(f"{folder} is a run of the file {name!r}", f"name it: --problem {name}")
-        task = _from_file(problem_file, str(preset), {}, True)
-        if task.record["source"]["sha256"] != source.get("sha256"):
-            raise PcpinnError(f"{problem_file} is not the file that this run was begun with", "restore it")
+        task = _from_file(named_again(problem_file, begun.source, folder), begun.preset, {}, True)
+        require_same(task.record["source"], begun.source, problem_file)
     kept = read_data(folder / "data.safetensors")
     if task.data and len(task.data) == len(kept):  # observables are functions, which the folder does not keep
         kept = tuple(replace(k, observable=d.observable) for k, d in zip(kept, task.data, strict=True))
     truth = None if "data_file" in record and kind == "catalog" else task.truth
     more = {"data_file": record["data_file"]} if "data_file" in record else {}
-    return replace(task, settings=settings, data=kept, truth=truth, record={**task.record, **more})
+    return replace(task, settings=begun.settings, data=kept, truth=truth, record={**task.record, **more})
 
 
 def _from_catalog(name: str, preset: str, changes: Mapping[str, Any]) -> InverseTask:
@@ -129,7 +118,7 @@ def _from_file(path: Path, preset: str, changes: Mapping[str, Any], data_given: 
     """A file defines `problem` (a function of the unknowns), `unknowns`, and may define `data`, `truth` and `settings`."""
     if preset not in _FILE_PRESETS:
         raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(_FILE_PRESETS)}")
-    module = _import(path)
+    module = import_file(path)
     build, unknowns = getattr(module, "problem", None), getattr(module, "unknowns", None)
     if not callable(build) or not isinstance(unknowns, Mapping):
         raise PcpinnError(

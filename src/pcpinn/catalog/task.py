@@ -17,10 +17,10 @@ from ..problem.problem import Problem
 from ..progress import Progress
 from ..solve.linear import solve
 from ..solve.reference import Reference
-from ..solve.run_folder import read_run
 from ..solve.settings import Settings
 from ..solve.solution import Solution
 from . import find_entry
+from .begun import named_again, read_begun, require_same
 from .entry import PAPER, PRESETS
 from .pinnacle import FILES, published_reference
 
@@ -113,7 +113,7 @@ def task_from_file(path: Path, preset: str, changes: Mapping[str, Any]) -> Task:
     """Import a user's file: it defines `problem` or `make_problem()`, and may define `settings` (a dict) and `reference`."""
     if preset not in _FILE_PRESETS:
         raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(PRESETS)}")
-    module = _import(path)
+    module = import_file(path)
     problem = getattr(module, "problem", None)
     if problem is None and hasattr(module, "make_problem"):
         try:
@@ -156,20 +156,12 @@ def task_of_run(
     A run of a user's file needs that file named again: opening a folder must not execute code that the folder chooses.
     Published data are looked for in the folder `published`, else where the run had them.
     """
-    record = read_run(folder)
-    refused = [k for k in changes or {} if k not in _RESUMABLE]
-    if refused:
-        raise PcpinnError(f"a resumed run cannot change {refused[0]!r}", f"only {', '.join(_RESUMABLE)} may change")
-    try:
-        source, parameters = record["source"], record.get("problem_parameters", {})
-        settings = Settings.from_dict({**record["settings"], **(changes or {})})
-        kind, name, preset = source["kind"], source["name"], record["preset"]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise PcpinnError(f"{folder}/run.json does not say how to continue", "start the solve again") from error
+    begun = read_begun(folder, changes or {}, Settings, _RESUMABLE)
+    record, settings, kind, name, preset = begun.record, begun.settings, begun.kind, begun.name, begun.preset
     if kind == "catalog":
-        task = catalog_task(name, preset, parameters)
+        task = catalog_task(name, preset, begun.parameters)
     else:
-        task = same_file(problem_file, source, preset, folder)
+        task = same_file(problem_file, begun.source, preset, folder)
     task = replace(task, settings=settings)
     if published is None and isinstance(record.get("published_file"), str):
         published = Path(record["published_file"]).parent
@@ -178,18 +170,13 @@ def task_of_run(
 
 def same_file(path: Path | None, source: Mapping[str, Any], preset: str, folder: Path) -> Task:
     """The task of the user's file that a run or prepared problem was begun with; refuses another or a changed file."""
-    if path is None:
-        raise PcpinnError(
-            f"{folder} is a run of the file {source['name']!r}",
-            f"name it: --problem {source['name']}",
-        )
-    task = task_from_file(path, preset, {})
-    if task.record["source"]["sha256"] != source.get("sha256"):
-        raise PcpinnError(f"{path} is not the file that this run was begun with", "restore it, or start a new run")
+    task = task_from_file(named_again(path, source, folder), preset, {})
+    require_same(task.record["source"], source, path)
     return task
 
 
-def _import(path: Path) -> Any:
+def import_file(path: Path) -> Any:
+    """A user's file as a module; what goes wrong in it is told with its line."""
     if not path.is_file():
         raise PcpinnError(f"there is no file {path}", "pcpinn list shows the problems that need no file")
     spec = importlib.util.spec_from_file_location(f"pcpinn_problem_{path.stem}", path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
 from pathlib import Path
@@ -20,10 +19,10 @@ from ..catalog.task import Task, catalog_task, find_task, task_from_file, task_o
 from ..errors import PcpinnError, PcpinnWarning
 from ..solve.over_time import FPS, FRAMES
 from ..solve.reference import Reference
-from ..solve.report import write_report
 from ..solve.run_folder import load, read_run, require_free
 from ..solve.solution import Solution
 from .bench import bench, report
+from .conclude import conclude, describe
 from .condition import condition
 from .display import published_table, result_table, standard_output_kept_clean, working_progress
 from .doctor import doctor
@@ -122,7 +121,7 @@ def solve(
         folder = out or free_folder(Path("runs") / f"{task.record['problem']}-{task.record['preset']}")
         require_free(folder)
         solution = _carry_out(task, folder, method, resume=False)
-    _conclude(solution, folder, as_json)
+    conclude(solution, folder, result_table(solution.result), as_json)
 
 
 @app.command()
@@ -155,7 +154,7 @@ def resume(
     with standard_output_kept_clean():
         task = task_of_run(folder, problem, pairs(changes), published)
         solution = _carry_out(task, folder, str(read_run(folder).get("method")), resume=True)
-    _conclude(solution, folder, as_json)
+    conclude(solution, folder, result_table(solution.result), as_json)
 
 
 @app.command()
@@ -255,11 +254,7 @@ def _carry_out(task: Task, folder: Path, method: str, resume: bool) -> Solution:
     solver = find_method(method)
     with working_progress() as progress:
         solution = task.run(folder, progress, resume=resume, solver=solver)
-    try:
-        solution.plot(folder / "solution.png", task.reference)
-    except PcpinnError as error:  # a node without matplotlib: the run itself is fine
-        warnings.warn(f"no picture: {error.problem}", PcpinnWarning, stacklevel=1)
-    write_report(solution, folder)
+    describe(solution, folder, task.reference)
     return solution
 
 
@@ -272,18 +267,6 @@ def _reference_of(folder: Path, problem: Path | None) -> Reference | None:
             str(source.get("name")), str(record.get("preset")), record.get("problem_parameters") or {}
         ).reference
     return task_from_file(problem, "default", {}).reference if problem is not None else None
-
-
-def _conclude(solution: Solution, folder: Path, as_json: bool) -> None:
-    console = Console(stderr=as_json)
-    console.print(result_table(solution.result))
-    for label, path in (("run", folder), ("picture", folder / "solution.png"), ("report", folder / "report.html")):
-        if path.exists():
-            console.print(f"{label:>8}  {path}", soft_wrap=True, highlight=False, markup=False)
-    if as_json:
-        print(json.dumps(solution.result, allow_nan=False))
-    if solution.result["stopped_by"] == "not finite":
-        raise typer.Exit(1)
 
 
 def _one_line_warnings(console: Console) -> Any:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from ..baselines.inverse_methods import INVERSE_METHODS, settings_for
 from ..catalog.inverse_task import InverseTask, find_inverse, inverse_of_run
-from ..errors import PcpinnError, PcpinnWarning
+from ..errors import PcpinnError
 from ..solve.inverse_solution import InverseSolution
-from ..solve.report import write_report
 from ..solve.run_folder import read_run, require_free
+from .conclude import conclude, describe
 from .display import number, standard_output_kept_clean, working_progress
 from .options import AsJson, Changes, free_folder, pairs
 
@@ -48,7 +45,7 @@ def infer(
         folder = out or free_folder(Path("runs") / _folder_name(task, method))
         require_free(folder)
         solution = _carry_out(task, folder, resume=False, method=method)
-    conclude(solution, folder, as_json)
+    conclude(solution, folder, inverse_table(solution.result), as_json)
 
 
 def resume_inverse(folder: Path, problem: Path | None, changes: dict[str, Any], as_json: bool) -> None:
@@ -62,7 +59,7 @@ def resume_inverse(folder: Path, problem: Path | None, changes: dict[str, Any], 
         raise PcpinnError(f"a run of method {method} cannot be resumed", "run it anew in another folder")
     with standard_output_kept_clean():
         solution = _carry_out(inverse_of_run(folder, problem, changes), folder, resume=True)
-    conclude(solution, folder, as_json)
+    conclude(solution, folder, inverse_table(solution.result), as_json)
 
 
 def _folder_name(task: InverseTask, method: str) -> str:
@@ -73,25 +70,8 @@ def _folder_name(task: InverseTask, method: str) -> str:
 def _carry_out(task: InverseTask, folder: Path, resume: bool, method: str = "infer") -> InverseSolution:
     with working_progress() as progress:
         solution = task.run(folder, progress, resume, INVERSE_METHODS[method])
-    try:
-        solution.plot(folder / "solution.png", task.truth)
-    except PcpinnError as error:  # the run itself is fine
-        warnings.warn(f"no picture: {error.problem}", PcpinnWarning, stacklevel=1)
-    write_report(solution, folder)
+    describe(solution, folder, task.truth)
     return solution
-
-
-def conclude(solution: InverseSolution, folder: Path, as_json: bool) -> None:
-    """Print what came out."""
-    console = Console(stderr=as_json)
-    console.print(inverse_table(solution.result))
-    for label, path in (("run", folder), ("picture", folder / "solution.png"), ("report", folder / "report.html")):
-        if path.exists():
-            console.print(f"{label:>8}  {path}", soft_wrap=True, highlight=False, markup=False)
-    if as_json:
-        print(json.dumps(solution.result, allow_nan=False))
-    if solution.result["stopped_by"] == "not finite":
-        raise typer.Exit(1)
 
 
 def inverse_table(result: dict[str, Any]) -> Table:

@@ -1,0 +1,70 @@
+"""What a run folder says of how it was begun, and the checks before it goes on: the same for all kinds of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from ..errors import PcpinnError
+from ..solve.run_folder import read_run
+from ..solve.settings import Settings
+
+AnySettings = TypeVar("AnySettings", bound=Settings)
+
+
+@dataclass(frozen=True)
+class Begun(Generic[AnySettings]):
+    """A run as its folder records it.
+
+    Attributes:
+        record: all of run.json.
+        settings: those it was begun with, changed where that is allowed.
+        source: where the problem came from: its kind ("catalog" or "file"), its name.
+        kind, name: of the source.
+        preset, parameters: of the problem.
+    """
+
+    record: dict[str, Any]
+    settings: AnySettings
+    source: Mapping[str, Any]
+    kind: str
+    name: str
+    preset: str
+    parameters: Mapping[str, Any]
+
+
+def read_begun(
+    folder: Path, changes: Mapping[str, Any], settings: type[AnySettings], resumable: tuple[str, ...]
+) -> Begun[AnySettings]:
+    """Read it.
+
+    Raises:
+        PcpinnError: for a change that a resumed run cannot make, or a record that does not tell enough.
+    """
+    record = read_run(folder)
+    refused = [k for k in changes if k not in resumable]
+    if refused:
+        raise PcpinnError(f"a resumed run cannot change {refused[0]!r}", f"only {', '.join(resumable)} may change")
+    try:
+        source = record["source"]
+        kind, name, preset = source["kind"], source["name"], record["preset"]
+        own = settings.from_dict({**record["settings"], **changes})
+        parameters = record.get("problem_parameters", {})
+    except (KeyError, TypeError, AttributeError) as error:
+        raise PcpinnError(f"{folder}/run.json does not say how to continue", "start the solve again") from error
+    return Begun(record, own, source, kind, name, preset, parameters)
+
+
+def named_again(path: Path | None, source: Mapping[str, Any], folder: Path) -> Path:
+    """The user's file: opening a folder must not execute code that the folder chooses."""
+    if path is None:
+        raise PcpinnError(f"{folder} is a run of the file {source['name']!r}", f"name it: --problem {source['name']}")
+    return path
+
+
+def require_same(found: Mapping[str, Any], source: Mapping[str, Any], path: Path | None) -> None:
+    """Refuse a file that is not, or is no longer, the one of the run."""
+    if found["sha256"] != source.get("sha256"):
+        raise PcpinnError(f"{path} is not the file that this run was begun with", "restore it, or start a new run")
