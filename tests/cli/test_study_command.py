@@ -5,6 +5,9 @@ import json
 import pytest
 from typed import run
 
+from pcpinn.errors import PcpinnError
+from pcpinn.study.unfinished import Unfinished
+
 TINY = []
 for change in ("values=3", "cells=8", "width=5", "depth=1", "points=16", "iterations=5"):
     TINY += ["--set", change]
@@ -46,6 +49,29 @@ def test_bad_input_is_refused(capfd, tmp_path, monkeypatch, arguments, message):
     assert (code, out) == (2, "")
     assert message in err
     assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupted_sweep_is_taken_up_again(capfd, tmp_path, monkeypatch):
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    options = ["study", "helmholtz", *TINY, "--device", "cpu", "--out"]
+    assert run(capfd, *options, whole)[0] == 0
+    code, _, err = run(capfd, *options, whole, "--resume")
+    assert (code, "holds no sweep" in err) == (2, True)
+    write = Unfinished.write
+
+    def stopping(self, *arguments):
+        write(self, *arguments)
+        raise PcpinnError("stopped", "as the test wants")
+
+    monkeypatch.setattr("pcpinn.study.unfinished._EVERY", 0.0)
+    monkeypatch.setattr(Unfinished, "write", stopping)
+    assert run(capfd, *options, cut)[0] == 2
+    monkeypatch.setattr(Unfinished, "write", write)
+    code, _, err = run(capfd, *options, cut)
+    assert (code, "--resume" in err) == (2, True)
+    assert run(capfd, *options, cut, "--resume")[0] == 0
+    assert sorted(p.name for p in cut.iterdir()) == sorted(p.name for p in whole.iterdir())
+    assert (cut / "rows.csv").read_text() == (whole / "rows.csv").read_text()
 
 
 def test_folders_in_use_are_refused(capfd, tmp_path):

@@ -157,6 +157,73 @@ def test_networks_that_have_not_arrived_say_so():
     assert any("have not arrived" in text for text in notes)
 
 
+def plate(a):
+    """-div(a grad u) = f, with f made from a = 2 + s, u = s, s = sin(pi x) sin(pi y)."""
+    pi = torch.pi
+
+    def source(x, u):
+        s, c = torch.sin(pi * x), torch.cos(pi * x)
+        slopes = (pi * c[0] * s[1]) ** 2 + (pi * s[0] * c[1]) ** 2
+        return slopes - 2 * pi**2 * (2 + s[0] * s[1]) * s[0] * s[1]
+
+    square = pc.Rectangle((-1, -1), (1, 1), name="sides")
+    return pc.Problem(square, flux=lambda x, u: a(x) * u.grad, source=source, boundary={"sides": pc.Dirichlet(0.0)})
+
+
+def test_networks_follow_the_data_not_the_source():
+    """f is made from a smooth pair (u, a) that networks fit with ease; the data speak of another one."""
+    from pcpinn.problem.family import Family
+    from pcpinn.solve.inverse import Inference
+    from pcpinn.solve.inverse_settings import InverseSettings
+
+    options = {"cells": (5, 5), "degree": 4, "width": 14, "feature_count": 2, "feature_high": -1.0, "iterations": 45}
+    unknown = {"a": pc.Coefficient(initial=2.0, low=0.1, known={"sides": 2.0}, width=14)}
+    random = np.random.default_rng(0)
+    x = random.uniform(-0.95, 0.95, size=(500, 2))
+    shape = lambda p: np.sin(np.pi * p[:, 0]) * np.sin(np.pi * p[:, 1])  # noqa: E731
+    data = pc.Observations(x, shape(x), 0.03)
+    settings = InverseSettings().updated({**options, "device": "cpu"})
+    run = Inference(Family(plate, unknown), (data,), settings, None, None, None, None, None, False)
+    nodes = run.equations.coefficient_nodes
+    c = (2 + 0.5 * shape(nodes))[:, None]
+    _, u = run.discrete._linearise(np.zeros(run.equations.size), c, 1.0)
+    values = run.discrete.observe(u)[0] + 0.03 * random.normal(size=500)
+    solution = pc.infer(plate, pc.Observations(x, values, 0.03), unknown, settings)
+    found = solution.coefficient("a")(nodes) - 2
+    assert found @ shape(nodes) / (shape(nodes) @ shape(nodes)) == pytest.approx(0.5, abs=0.05)
+    assert solution.result["inverse"]["converged"]
+    assert solution.result["errors"]["training"] < 0.01
+
+
+def test_between_the_nodes_networks_do_not_follow_noise():
+    """More weights than nodes: without a term that holds them there, they would."""
+    from pcpinn.problem.family import Family
+    from pcpinn.solve.inverse import Inference
+    from pcpinn.solve.inverse_settings import InverseSettings
+
+    settings = InverseSettings().updated({**SMALL, "cells": (4,), "degree": 2, "width": 16})
+    run = Inference(Family(rod, UNKNOWN), (rod_data(),), settings, None, None, None, None, None, False)
+    (term,) = run.loss.between
+    theta = run.loss.theta[run.model.parts[0]]
+    nodal = run.loss.unknowns()
+    x = rod_data().points
+    at_nodes = run.equations.discretisation.unknown_nodes[:, 0]
+    values = nodal.detach().numpy()
+    expected = []
+    for p in x[:, 0]:  # the parabola through the three nodes of a cell
+        left = min(int(p / 0.25), 3) * 0.25
+        own = [int(np.abs(at_nodes - q).argmin()) for q in (left, left + 0.125, left + 0.25)]
+        expected.append(np.polyval(np.polyfit(at_nodes[own], values[own], 2), p))
+    with torch.no_grad():
+        here = run.model.u(torch.from_numpy(x))[:, 0].numpy()
+    found = term.residual(theta, nodal)
+    np.testing.assert_allclose(found.detach().numpy(), here - expected, atol=1e-10)
+    J = term.jacobian(run.loss._nodal_jacobian())
+    v = torch.randn(len(theta), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    (slope,) = torch.autograd.grad(found.sum(), run.loss.theta)
+    assert float(slope[run.model.parts[0]] @ v) == pytest.approx(float((J @ v).sum()), rel=1e-8)
+
+
 class Stopped(Exception):
     """A kill, as the tests play it."""
 

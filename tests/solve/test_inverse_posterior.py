@@ -25,13 +25,41 @@ def test_conditioning_is_that_of_the_joint_normal_distribution():
     assert not shape.factor[known].any()
 
 
-def test_whitening_rows_give_the_density():
-    prior = FieldPrior("a", line(15), Hyper("matern", 0.2, 2.0))
+@pytest.mark.parametrize(("given", "floor"), [(0.0, 2e-3 * 2.0), (0.03, 0.03)])
+def test_whitening_rows_give_the_density(given, floor):
+    """Of values that may deviate from the process by the floor, as root mean square over all nodes."""
+    prior = FieldPrior("a", line(15), Hyper("matern", 0.2, 2.0, floor=given))
     L = prior.factor(prior.start)
     v = np.random.default_rng(0).normal(size=15)
-    floor = (2e-3 * 2.0) ** 2
-    expected = v @ np.linalg.solve(L @ L.T + floor * np.eye(15), v)
+    expected = v @ np.linalg.solve(L @ L.T + 15 * floor**2 * np.eye(15), v)
     assert np.sum((prior.whitening(prior.start) @ v) ** 2) == pytest.approx(expected, rel=1e-6)
+
+
+def test_evidence_of_two_blocks_with_modes_is_that_of_dense_algebra():
+    """In any order of trials: products that are remembered belong to their own hyper-parameters."""
+    x, random = line(10), np.random.default_rng(2)
+    modes = np.sqrt(2) * np.sin(np.pi * x * np.arange(1, 4))
+    priors = [FieldPrior(n, x, Hyper("se", 0.3, 1.0), modes=modes) for n in ("a", "b")]
+    J = [random.normal(size=(25, 10)) for _ in priors]
+    e = random.normal(size=25)
+    lin = Linearised(
+        e, [Block(p, j, np.zeros((1, 10)), np.zeros(10)) for p, j in zip(priors, J, strict=True)], np.zeros(1)
+    )
+    trials = [
+        [Hyper("se", 0.3, 1.0), Hyper("se", 0.3, 1.0)],
+        [Hyper("se", 0.3, 2.0, ((1, 0.7),)), Hyper("se", 0.3, 1.0)],
+        [Hyper("se", 0.3, 2.0, ((0, 0.2), (1, 0.7))), Hyper("se", 0.1, 0.5, ((2, 1.5),))],
+        [Hyper("se", 0.3, 1.0), Hyper("se", 0.3, 1.0)],
+    ]
+    for hypers in trials:
+        S = np.eye(25)
+        penalty = 0.0
+        for prior, j, h in zip(priors, J, hypers, strict=True):
+            F = prior.factor(h)
+            S = S + j @ F @ F.T @ j.T
+            penalty += prior.penalty(h) + 2 * np.log(3) * len(h.modes)
+        log = -0.5 * e @ np.linalg.solve(S, e) - 0.5 * np.linalg.slogdet(S)[1] - penalty
+        assert lin.evidence(hypers) == pytest.approx(log, rel=1e-6)
 
 
 def test_posterior_and_evidence_are_those_of_dense_algebra():

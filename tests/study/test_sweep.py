@@ -7,11 +7,14 @@ import pytest
 import torch
 from torch.func import hessian, jacfwd, vmap
 
+from pcpinn.errors import PcpinnError
+from pcpinn.files import read_tensors, write_tensors
 from pcpinn.network.mlp import split_layers
 from pcpinn.study.families import FAMILIES, paper_values
 from pcpinn.study.family import compose
 from pcpinn.study.jets import network_jets, network_values
 from pcpinn.study.sweep import Batch, Training, train_sweep
+from pcpinn.study.unfinished import Unfinished
 
 TINY = Training(width=6, depth=2, points=32, iterations=25, records=5, test=9, dtype=torch.float64)
 
@@ -33,6 +36,63 @@ def test_batches_of_limited_memory_join(monkeypatch):
     monkeypatch.setattr("pcpinn.study.sweep._at_once", lambda *a: 2)
     parts = train_sweep(FAMILIES["helmholtz"], [1.0, 2.0, 3.0], [0], TINY)
     np.testing.assert_allclose(parts.losses, whole.losses, rtol=1e-9)
+
+
+class Stopped(Exception):
+    """A kill, as the tests play it."""
+
+
+def _stopped(monkeypatch, folder, after):
+    """A sweep in two batches that is killed after so many writings of its state."""
+    write, count = Unfinished.write, [0]
+
+    def failing(self, *arguments):
+        write(self, *arguments)
+        count[0] += 1
+        if count[0] == after:
+            raise Stopped
+
+    monkeypatch.setattr("pcpinn.study.sweep._at_once", lambda *a: 2)
+    monkeypatch.setattr("pcpinn.study.unfinished._EVERY", 0.0)
+    monkeypatch.setattr(Unfinished, "write", failing)
+    with pytest.raises(Stopped):
+        train_sweep(FAMILIES["helmholtz"], [1.0, 2.0, 3.0], [0], TINY, folder=folder)
+    monkeypatch.setattr(Unfinished, "write", write)
+
+
+@pytest.mark.parametrize("after", [1, 13, 26, 40])  # in the first batch, at its end, in the second
+def test_a_sweep_that_was_killed_ends_where_it_would_have(monkeypatch, tmp_path, after):
+    whole = train_sweep(FAMILIES["helmholtz"], [1.0, 2.0, 3.0], [0], TINY)
+    _stopped(monkeypatch, tmp_path, after)
+    steps = []
+    monkeypatch.setattr(torch.optim.Adam, "step", _counted(torch.optim.Adam.step, steps))
+    again = train_sweep(FAMILIES["helmholtz"], [1.0, 2.0, 3.0], [0], TINY, folder=tmp_path)
+    assert len(steps) < 50 - after + 3  # what was done is not done again
+    assert again.iterations == whole.iterations
+    np.testing.assert_allclose(again.losses, whole.losses, rtol=1e-9)
+    np.testing.assert_allclose(again.errors, whole.errors, rtol=1e-9)
+
+
+def _counted(step, calls):
+    def counting(self, *arguments):
+        calls.append(1)
+        return step(self, *arguments)
+
+    return counting
+
+
+def test_states_of_another_sweep_and_damaged_ones_are_refused(monkeypatch, tmp_path):
+    _stopped(monkeypatch, tmp_path, 3)
+    (path,) = tmp_path.iterdir()
+    with pytest.raises(PcpinnError, match="begun with other sizes"):
+        train_sweep(FAMILIES["helmholtz"], [1.0, 2.0, 3.0], [1], TINY, folder=tmp_path)
+    tensors, facts = read_tensors(path)
+    write_tensors(path, {k: v for k, v in tensors.items() if k != "exp_avg"}, facts)
+    with pytest.raises(PcpinnError, match="damaged: exp_avg"):
+        train_sweep(FAMILIES["helmholtz"], [1.0, 2.0, 3.0], [0], TINY, folder=tmp_path)
+    path.write_bytes(b"nonsense")
+    with pytest.raises(PcpinnError, match="cannot be read"):
+        train_sweep(FAMILIES["helmholtz"], [1.0, 2.0, 3.0], [0], TINY, folder=tmp_path)
 
 
 def test_batches_of_points_take_turns():

@@ -103,6 +103,18 @@ def test_stops_at_its_tolerance():
     assert result.iterations == len(residuals) < 200
 
 
+def test_stops_when_five_iterations_gain_too_little():
+    """Counted from where it is told to, whatever the loss was before."""
+    long = train(task(), GaussNewton(), Stopping(iterations=60)).history.losses
+    gains = long[:-5] - long[5:]
+    least = float(np.sort(gains)[len(gains) // 2])
+    first = 5 + 1 + int(np.flatnonzero(gains < least)[0])  # iterations are counted from one
+    result = train(task(), GaussNewton(), Stopping(iterations=60, gain=least))
+    assert (result.reason, result.iterations) == ("stagnation", first)
+    later = train(task(), GaussNewton(), Stopping(iterations=60, gain=1e9, since=20))
+    assert (later.reason, later.iterations) == ("stagnation", 26)
+
+
 def test_stops_at_its_time_limit(monkeypatch):
     clock = itertools.count()
     monkeypatch.setattr("pcpinn.train.loop.time.perf_counter", lambda: float(next(clock)))

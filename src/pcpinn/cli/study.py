@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ..errors import PcpinnError
 from ..solve.run_folder import require_free
-from ..study import STUDIES, conduct, find_study, read_study, write_study
+from ..study import STUDIES, conduct, find_study, is_unfinished, read_study, write_study
 from .display import standard_output_kept_clean, working_progress
 from .options import AsJson, Changes, pairs
 
@@ -29,6 +30,9 @@ def study(
     redraw: Annotated[
         bool, typer.Option("--redraw", help="Draw and describe the study in --out DIR again, without computing.")
     ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the sweep in --out DIR that was interrupted; same options.")
+    ] = False,
     changes: Changes = None,
     as_json: AsJson = False,
 ) -> None:
@@ -38,10 +42,14 @@ def study(
     if redraw:
         data = read_study(chosen, folder)
     else:
-        require_free(folder)
+        if resume != is_unfinished(folder):
+            remedy = "leave --resume out" if resume else "go on with it with --resume, or choose another folder"
+            raise PcpinnError(f"{folder} holds {'no' if resume else 'a'} sweep that was interrupted", remedy)
+        if not resume:
+            require_free(folder)
         chosen.sizes(full, pairs(changes))
         with standard_output_kept_clean(), working_progress() as progress:
-            data = conduct(chosen, full, pairs(changes), seed, device, progress, problem)
+            data = conduct(chosen, full, pairs(changes), seed, device, progress, problem, folder)
     written = write_study(chosen, data, folder)
     console = Console(stderr=as_json)
     console.print(chosen.title, style="bold", markup=False)

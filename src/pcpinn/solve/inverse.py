@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from ..train import Adam, Checkpoints, History, Optimiser, Snapshot, Stopping, T
 from ..train.dense_newton import DenseGaussNewton
 from .build import make_device, make_mesh, make_network, make_preconditioner
 from .inverse_choice import Choice, Discrete
-from .inverse_data import DataTerm
+from .inverse_data import Between, DataTerm
 from .inverse_files import create_inverse, finish_inverse
 from .inverse_loss import JointLoss, PriorRows
 from .inverse_model import InverseModel, make_coefficient
@@ -37,9 +37,10 @@ from .inverse_solution import InverseSolution, Truth
 from .observations import Observations, as_data
 from .run_folder import read_mesh_arrays, require_free
 
-_KNOWN = 1e-3  # known values are met to this part of their size, or better
+_KNOWN = 1e-3  # known values are met to this part of their size, or to the floor of their prior if that is more
 _DIRECT = 30_000  # up to so many unknowns P is a complete factorisation
 _STAGES = (0.1, 0.4, 1.0)  # the weight of the equations grows
+_GAINS = (2.0, 1.0, 0.1)  # a stage ends when five iterations gain less log likelihood than this
 
 
 def infer(
@@ -76,6 +77,15 @@ def infer(
     settings = (settings or InverseSettings()).updated(changes)
     run = Inference(Family(problem, unknowns), as_data(data), settings, mesh, out, truth, progress, record, resume)
     return run.carry_out(started)
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """Training with one weight of the equations (0: on the data alone), for so many iterations, or as long as they gain."""
+
+    kappa: float
+    iterations: int
+    gain: float = 0.0
 
 
 class Inference:
@@ -128,11 +138,13 @@ class Inference:
         robust = settings.loss == "huber"
         terms = [DataTerm(d, n, self.model.network, family.base, robust) for d, n in zip(data, self.noise, strict=True)]
         self.loss = JointLoss(self.model, self.equations, terms, self._weights())
-        self.loss.known = self._known()
+        self.loss.known = self._known({})
         self.choice: Choice | None = None
         self.newton = settings.optimiser in ("auto", "gauss-newton")
         self.loss.recipe, self.loss.refresh_every = self._preconditioner, settings.refresh
         self.loss.derivatives = self.newton
+        if self.newton:
+            self.loss.between = [Between(d, self.model.network, self.equations) for d in data]
 
     # --- set-up -----------------------------------------------------------------------------------------------------
 
@@ -155,20 +167,15 @@ class Inference:
             return self.equations.discretisation.weights
         return np.full(self.equations.size, 1.0 / self.equations.size)
 
-    def _known(self) -> list[tuple[str, torch.Tensor, torch.Tensor, float]]:
+    def _known(self, floors: Mapping[str, float]) -> list[tuple[str, torch.Tensor, torch.Tensor, float]]:
         result = []
         for name, unknown in self.family.unknowns.items():
             if isinstance(unknown, Coefficient) and unknown.known:
                 at, values = known_nodes(name, unknown, self.equations)
-                spread = _KNOWN * float(np.abs(values).max() or 1.0)
-                result.append(
-                    (
-                        name,
-                        torch.as_tensor(at, device=self.device),
-                        torch.as_tensor(values, device=self.device),
-                        spread,
-                    )
-                )
+                spread = max(_KNOWN * float(np.abs(values).max() or 1.0), floors.get(name, 0.0))
+                spread *= math.sqrt(len(at))  # as root mean square over all of them
+                place = torch.as_tensor(at, device=self.device), torch.as_tensor(values, device=self.device)
+                result.append((name, *place, spread))
         return result
 
     def _preconditioner(self, tangent: Tangent) -> Preconditioner:
@@ -192,13 +199,13 @@ class Inference:
             if self.newton
             else Adam(settings.learning_rate, settings.beta1, settings.beta2)
         )
-        stages = [("data", 0.0, settings.warmup)]
+        stages = [_Stage(0.0, settings.warmup)]
         if self.newton:
             share = [settings.iterations // len(_STAGES)] * len(_STAGES)
             share[-1] += settings.iterations - sum(share)
-            stages += [("joint", k * settings.equations, n) for k, n in zip(_STAGES, share, strict=True)]
+            stages += [_Stage(k * settings.equations, n, g) for k, n, g in zip(_STAGES, share, _GAINS, strict=True)]
         else:
-            stages += [("joint", settings.equations, settings.iterations)]
+            stages += [_Stage(settings.equations, settings.iterations)]
         checkpoints, snapshot = None, None
         if self.out is not None:
             checkpoints = Checkpoints(self.out, settings.checkpoint_every)
@@ -227,7 +234,7 @@ class Inference:
 
     def _train(
         self,
-        stages: Sequence[tuple[str, float, int]],
+        stages: Sequence[_Stage],
         optimiser: Optimiser,
         checkpoints: Checkpoints | None,
         snapshot: Snapshot | None,
@@ -236,32 +243,33 @@ class Inference:
         history, done, seconds = History(), 0, 0.0
         training = Training(0, math.inf, 0.0, "iterations", history)
         first = 0 if snapshot is None else int(snapshot.facts.get("stage", 0))
-        total, state = 0, None
-        for number, (kind, kappa, count) in enumerate(stages):
-            total += count
-            if number < first or not count:
+        state = None
+        for number, stage in enumerate(stages):
+            if number < first or not stage.iterations:
                 continue
             resumed = snapshot if number == first else None
             if resumed is not None:
+                done = int(resumed.facts["since"])
                 with torch.no_grad():
                     self.model.theta.copy_(resumed.context["anchor"].to(self.model.theta))
-            loss.kappa = kappa
-            if kind == "joint":
+            loss.kappa = stage.kappa
+            if stage.kappa:
                 self._prepare(None if resumed is None else resumed.facts)
                 if resumed is not None:  # theta is where P was built last
                     loss.refresh()
                     assert loss.frame is not None
                     loss.frame.age = int(resumed.context["age"])
             if checkpoints is not None:
-                checkpoints.facts = {"stage": number, "hypers": chosen_hypers(self.choice)}
+                checkpoints.facts = {"stage": number, "since": done, "hypers": chosen_hypers(self.choice)}
                 checkpoints.context = {"anchor": loss.anchor, "age": loss.age}
             if number <= 1 or state is None:
                 state = optimiser.start(loss, settings.seed)
             here = resumed or Snapshot(done, seconds, self.model.theta.detach().clone(), state, history)
-            stopping = Stopping(total, 0.0, settings.time_limit, settings.patience or 0)
+            stopping = Stopping(
+                done + stage.iterations, 0.0, settings.time_limit, settings.patience or 0, stage.gain, done
+            )
             training = train(loss, optimiser, stopping, None, self.progress, checkpoints, here)
             done, seconds, history, state = training.iterations, training.seconds, training.history, here.state
-            total = done
             if training.reason in ("time limit", "not finite"):
                 break
         return training
@@ -292,12 +300,14 @@ class Inference:
         loss = self.loss
         loss.scale_noise(choice.noise_factor)
         loss.priors = []
+        floors: dict[str, float] = {}
         names = [n for n, u in self.family.unknowns.items() if isinstance(u, Coefficient)]
         for name, hyper in zip(names, choice.hypers, strict=False):
             prior = self.priors[name]
             if prior is not None and hyper is not None:
                 rows, mean = prior.whitening(hyper), prior.shape(hyper).mean
                 loss.priors.append(PriorRows(self._tensor(rows), self._tensor(mean), coefficient=name))
+                floors[name] = hyper.floor
         for (prior, at), hyper in zip(
             self.discrete.free, choice.hypers[len(choice.hypers) - len(self.discrete.free) :], strict=True
         ):
@@ -309,6 +319,7 @@ class Inference:
                     unknowns=torch.as_tensor(at, device=self.device),
                 )
             )
+        loss.known = self._known(floors)
 
     def _tensor(self, array: np.ndarray) -> torch.Tensor:
         return torch.as_tensor(array, dtype=torch.float64, device=self.device)

@@ -6,7 +6,7 @@ It also gives the discrete answer, which the networks are compared with, and the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,6 +24,7 @@ from .inverse_prior import FieldPrior, Hyper
 from .observations import Observations
 
 _BROAD = 30.0  # prior standard deviation of a parameter without prior, in units of its first guess
+_FLOOR = 0.1  # what networks may deviate from a prior, as part of the posterior's standard deviation
 _SMALLEST = 0.05  # a step takes a coefficient at most this close to its lower bound, as part of its distance from it
 
 
@@ -150,7 +151,7 @@ class Discrete:
                 break
         assert posterior is not None
         _, u = self._linearise(u, c, factor)
-        return Choice(hypers, posterior, u, c, factor)
+        return Choice(_with_floors(hypers, posterior), posterior, u, c, factor)
 
     def _moved(self, posterior: Posterior, c: np.ndarray) -> np.ndarray:
         result = c.copy()
@@ -215,3 +216,11 @@ class Discrete:
                 own = G[:, [place[int(n)] for n in at]]
                 blocks.append(Block(prior, O @ own, own, u[at]))
         return Linearised(weight * residual, blocks, u), u
+
+
+def _with_floors(hypers: Sequence[Hyper | None], posterior: Posterior) -> list[Hyper | None]:
+    """The same with floors, where they have none yet: a part of what the data leave open, as root mean square."""
+    return [
+        h if h is None or h.floor else replace(h, floor=_FLOOR * float(np.sqrt((F**2).sum(axis=1).mean())))
+        for h, F in zip(hypers, posterior.factors, strict=True)
+    ]

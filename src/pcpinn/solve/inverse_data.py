@@ -1,4 +1,7 @@
-"""The data's part of an inverse loss: predictions of u_theta, their derivatives, squares or Huber's function."""
+"""The data's part of an inverse loss: predictions of u_theta, their derivatives, squares or Huber's function.
+
+And what keeps u_theta from following their noise where the equations do not see it, between the nodes.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..discretize.equations import Equations
+from ..discretize.probe import probe
 from ..errors import PcpinnError
 from ..network.mlp import MLP
+from ..precondition.torch_sparse import csr_tensor
 from ..problem.field import Local
 from ..problem.problem import Problem
 from .observations import Observations
@@ -88,3 +94,29 @@ class DataTerm:
         if not isinstance(result, Tensor) or result.ndim:
             raise PcpinnError("the observable does not return one number", "return a tensor of shape ()")
         return result
+
+
+class Between:
+    """u_theta at the points of the data, less the discrete function through its own values at the nodes.
+
+    The equations are asked at the nodes alone; a network with more weights than there are nodes could satisfy them there and
+    fit the noise in between.
+    """
+
+    def __init__(self, data: Observations, network: MLP, equations: Equations) -> None:
+        self.network, self._x = network, torch.as_tensor(data.points, dtype=torch.float64, device=network.theta.device)
+        form, device = equations.discretisation, network.theta.device
+        matrices = [probe(form, data.points, k) for k in range(form.components)]
+        self._from_nodes = [csr_tensor(matrix, torch.float64, device) for matrix in matrices]
+
+    def residual(self, theta: Tensor, nodal: Tensor) -> Tensor:
+        """(C m,) at the weights of u and the values at the nodes (N,) that follow from them."""
+        here = self.network.evaluate(theta, self._x)
+        return torch.cat([here[:, k] - matrix @ nodal for k, matrix in enumerate(self._from_nodes)])
+
+    def jacobian(self, nodal: Tensor) -> Tensor:
+        """(C m, p), from that of the values at the nodes (N, p)."""
+        at = torch.zeros(len(self._x), dtype=torch.long, device=self._x.device)
+        return torch.cat(
+            [self.network.jacobian(self._x, at + k) - matrix @ nodal for k, matrix in enumerate(self._from_nodes)]
+        )

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import torch
 from torch import Tensor
 
+from ..discretize.equations import Equations, Tangent
 from ..precondition import Preconditioner
 
 
@@ -36,3 +39,13 @@ class Frame:
     by_free: Tensor | None = None
     by_coefficients: list[Tensor] = field(default_factory=list)
     age: int = 0
+
+    def add_derivatives(self, tangent: Tangent, equations: Equations, device: torch.device) -> None:
+        """Those that Gauss-Newton wants."""
+        P, state = self.preconditioner, self.state
+        by_free = -P.apply(state, tangent.by_free.toarray()) * equations.has_equation[:, None]
+        by_free[equations.free, np.arange(len(equations.free))] += 1.0
+        self.by_free = torch.from_numpy(by_free).to(device)
+        self.by_coefficients = [
+            torch.from_numpy(-P.apply(state, S.toarray())).to(device) for S in tangent.by_coefficients
+        ]

@@ -1,6 +1,7 @@
 """The loss of an inverse problem: data, preconditioned equations, priors and known values, as one least-squares problem.
 
-    0.5 ( ||(y - y_theta) / noise||^2 + kappa^2 m ||P^-1 F(u_theta, c_theta)||^2 / noise^2 + ||prior||^2 + ||known||^2 )
+    0.5 ( ||(y - y_theta) / noise||^2 + kappa^2 m ||P^-1 F(u_theta, c_theta)||^2 / noise^2 + ||prior||^2 + ||known||^2
+          + kappa^2 ||u_theta - its interpolant at the data||^2 / noise^2 )
 
 kappa says how much more the equations count than data of the same misfit would. Derivatives: of F exactly, by assembled
 matrices; in Gauss-Newton's matrix P^-1 dF/du counts as the identity, and P^-1 dF/dc is that of the last refresh of P.
@@ -18,8 +19,8 @@ from torch import Tensor
 from ..discretize.equations import Equations, Tangent
 from ..discretize.system import distinct_points
 from ..precondition import Preconditioner
-from ..train.dense_newton import Model, gram_of, pulled
-from .inverse_data import DataTerm
+from ..train.dense_newton import Model, diagonal_of, gram_of, pulled
+from .inverse_data import Between, DataTerm
 from .inverse_frame import Frame, PriorRows
 from .inverse_model import InverseModel
 
@@ -36,6 +37,7 @@ class JointLoss:
     Attributes:
         kappa: weight of the equations; 0 leaves them out (warm-up).
         priors: smoothness.
+        between: what holds u_theta between the nodes.
         known: coefficient, nodes, values there, and how exactly they are met.
         recipe: makes P for a linearisation; refresh_every: how many iterations it serves; derivatives: whether Gauss-Newton's
             matrix is wanted.
@@ -49,6 +51,7 @@ class JointLoss:
         self.network, self.kappa = model.network, 0.0
         self.device = model.theta.device
         self.priors: list[PriorRows] = []
+        self.between: list[Between] = []
         self.known: list[tuple[str, Tensor, Tensor, float]] = []
         self.frame: Frame | None = None
         self.recipe: Callable[[Tangent], Preconditioner] | None = None
@@ -179,7 +182,8 @@ class JointLoss:
         for name, net in self.model.coefficients.items():
             part = self.model.parts[1 + list(self.model.coefficients).index(name)]
             values[name] = net.bounded.value(net.base.evaluate(self.theta[part], self.places[name])[:, 0])
-        u = self.unknowns() if any(p.unknowns is not None for p in self.priors) else None
+        between = self.between if self.kappa else []
+        u = self.unknowns() if between or any(p.unknowns is not None for p in self.priors) else None
         for prior in self.priors:
             if prior.coefficient is not None:
                 result.append(prior.rows @ (values[prior.coefficient] - prior.mean))
@@ -190,6 +194,9 @@ class JointLoss:
             result.append((values[name][at] - v) / spread)
         for name, spread in self.model.spreads.items():
             result.append((self.model.parameter(name) - self.model.first(name)) / spread)
+        for one in between:
+            assert u is not None
+            result.append(self._factor / self.count**0.5 * one.residual(self.theta[self.model.parts[0]], u))
         return result
 
     def _advance(self) -> None:
@@ -230,12 +237,13 @@ class JointLoss:
             loss += 0.5 * float(r @ r)
             residual.append(r)
             rows.append(self._equation_columns(Ju, Jc, where))
-        exact_rows = len(rows) - bool(self.kappa)
+        exact_rows = len(rows) - bool(self.kappa)  # all but those of the equations
         g += pulled(rows[:exact_rows], residual[:exact_rows], p)
         return Model(
             loss,
             gram_of(rows, p, self.device),
             g,
+            diagonal_of(rows[: len(self.data)] + rows[exact_rows:], p, self.device),
             residual,
             lambda d: [sum((J @ d[at] for J, at in blocks), d.new_zeros(len(blocks[0][0]))) for blocks in rows],
             lambda r: pulled(rows, r, p),
@@ -271,6 +279,8 @@ class JointLoss:
             places, values = zip(*slopes[name], strict=True)
             diagonal = torch.diag(torch.tensor(values, dtype=torch.float64, device=self.device) / spread)
             result.append((diagonal, slice(places[0], places[-1] + 1)))
+        for one in self.between if self.kappa else []:
+            result.append((self._factor / self.count**0.5 * one.jacobian(Ju), self.model.parts[0]))
         return result
 
     def _equations_here(self, Ju: Tensor, Jc: dict[str, Tensor], where: dict[str, slice]) -> tuple[Tensor, Tensor]:
@@ -321,13 +331,7 @@ class JointLoss:
         self.anchor.copy_(self.theta.detach())
         self.age.fill_(0)
         if self.derivatives:
-            solved = preconditioner.apply(state, tangent.by_free.toarray())
-            by_free = -solved * self.equations.has_equation[:, None]
-            by_free[self.equations.free, np.arange(len(self.equations.free))] += 1.0
-            self.frame.by_free = self._tensor(by_free)
-            self.frame.by_coefficients = [
-                self._tensor(-preconditioner.apply(state, S.toarray())) for S in tangent.by_coefficients
-            ]
+            self.frame.add_derivatives(tangent, self.equations, self.device)
 
     def describe(self) -> dict[str, Any]:
         """The preconditioner, for the report."""

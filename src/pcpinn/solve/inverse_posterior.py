@@ -7,13 +7,15 @@ Unknown functions are expanded in the modes of their priors, so that all unknown
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as la
 
 from .inverse_prior import FieldPrior, Hyper
+
+_KEPT = 200  # products of blocks that are remembered
 
 
 @dataclass(frozen=True)
@@ -79,16 +81,17 @@ class Linearised:
 
     def __init__(self, residual: np.ndarray, blocks: Sequence[Block], u: np.ndarray) -> None:
         self.residual, self.blocks, self.u = residual, list(blocks), u
-        self._projected: dict[tuple[int, str, float], tuple[np.ndarray, np.ndarray]] = {}
+        self._projected: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
+        self._products: dict[tuple[Hashable, Hashable], np.ndarray] = {}
         self._modes: dict[int, np.ndarray] = {}
 
     def evidence(self, hypers: Sequence[Hyper | None]) -> float:
         """Log evidence of the data, with broad priors of the hyper-parameters."""
-        B, e, _ = self._assemble(hypers)
-        M = B.T @ B
+        pieces, e = self._pieces(hypers)
+        M = np.block([[self._product(a, b) for b in pieces] for a in pieces])
         M[np.diag_indices_from(M)] += 1.0
         factor = la.cho_factor(M, lower=True)
-        right = B.T @ e
+        right = np.concatenate([a.scale * (a.columns.T @ e) for a in pieces])
         value = -0.5 * (e @ e - right @ la.cho_solve(factor, right)) - float(np.log(np.diag(factor[0])).sum())
         for i, (block, hyper) in enumerate(zip(self.blocks, hypers, strict=True)):
             if block.prior is not None and hyper is not None:
@@ -194,28 +197,53 @@ class Linearised:
     def _assemble(
         self, hypers: Sequence[Hyper | None]
     ) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
-        e = self.residual.copy()
-        columns, modes = [], []
+        """What unknowns of unit variance do to the data (m, r), data less the prior's mean (m,), prior means and factors."""
+        pieces, e = self._pieces(hypers)
+        modes = [block.modes(hyper) for block, hyper in zip(self.blocks, hypers, strict=True)]
+        return np.concatenate([p.columns * p.scale for p in pieces], axis=1), e, modes
+
+    def _pieces(self, hypers: Sequence[Hyper | None]) -> tuple[list[_Piece], np.ndarray]:
+        """The same in pieces that other hyper-parameters share."""
+        e, pieces = self.residual.copy(), []
         for i, (block, hyper) in enumerate(zip(self.blocks, hypers, strict=True)):
-            mean, L = block.modes(hyper)
-            modes.append((mean, L))
-            if block.prior is None or hyper is None:
-                JL, shift = block.J @ L, block.J @ (mean - block.at)
-            else:
-                key = (i, hyper.kernel, round(float(np.log(hyper.length)), 6))
-                if key not in self._projected:
-                    shape = block.prior.shape(hyper)
-                    self._projected[key] = block.J @ shape.factor, block.J @ (shape.mean - block.at)
-                unit, shift = self._projected[key]
-                JL = hyper.scale * unit
-                if hyper.modes:
-                    own = [j for j, _ in hyper.modes]
-                    JL = np.concatenate(
-                        [JL, self.mode_columns(i)[:, own] * np.sqrt([v for _, v in hyper.modes])], axis=1
-                    )
-            columns.append(JL)
-            e = e - shift
-        return np.concatenate(columns, axis=1), e, modes
+            own: Hyper | None = None if block.prior is None else hyper
+            key: Hashable = (i,) if own is None else (i, own.kernel, round(float(np.log(own.length)), 6))
+            if key not in self._projected:
+                mean, L = block.modes(own) if own is None else _shape(block, own)
+                self._projected[key] = block.J @ L, block.J @ (mean - block.at)
+            columns, shift = self._projected[key]
+            pieces.append(_Piece(key, columns, np.array([1.0 if own is None else own.scale])))
+            if own is not None and own.modes:
+                which = tuple(j for j, _ in own.modes)
+                size = np.sqrt([v for _, v in own.modes])
+                pieces.append(_Piece((i, "modes", which), self.mode_columns(i)[:, which], size))
+            e -= shift
+        return pieces, e
+
+    def _product(self, a: _Piece, b: _Piece) -> np.ndarray:
+        """Columns of a times columns of b. Most trials of a search change one block or its scale alone."""
+        key = a.key, b.key
+        if key not in self._products:
+            if len(self._products) >= _KEPT:
+                del self._products[next(iter(self._products))]
+            other = self._products.get((b.key, a.key))
+            self._products[key] = a.columns.T @ b.columns if other is None else other.T
+        return self._products[key] * a.scale[:, None] * b.scale
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Columns (m, r) that a key names, to be multiplied by `scale`, (1,) or (r,)."""
+
+    key: Hashable
+    columns: np.ndarray
+    scale: np.ndarray
+
+
+def _shape(block: Block, hyper: Hyper) -> tuple[np.ndarray, np.ndarray]:
+    assert block.prior is not None
+    shape = block.prior.shape(hyper)
+    return shape.mean, shape.factor
 
 
 def relevant(

@@ -18,7 +18,7 @@ from ..errors import PcpinnError
 
 CONSTANT = 100.0  # variance of an unknown mean, in units of the scale's square
 _RANK_TOLERANCE = 1e-6  # modes below this part of the largest are left out of the linear algebra
-_FLOOR = 2e-3  # what networks may deviate in any direction, in units of the first scale
+_FLOOR = 2e-3  # what networks may deviate, in units of the first scale, as long as no posterior says more
 _JITTER = 1e-8
 
 
@@ -38,12 +38,19 @@ KERNELS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"se": squared_exponent
 
 @dataclass(frozen=True)
 class Hyper:
-    """kernel, length and scale of one prior; and modes that vary on their own, each with its variance."""
+    """One prior.
+
+    Attributes:
+        kernel, length, scale: of the process.
+        modes: functions that vary on their own, each with its variance.
+        floor: root mean square by which networks may deviate in directions that the prior excludes; 0 for a default.
+    """
 
     kernel: str
     length: float
     scale: float
     modes: tuple[tuple[int, float], ...] = ()
+    floor: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -52,13 +59,14 @@ class Hyper:
             "length": self.length,
             "scale": self.scale,
             "modes": [list(m) for m in self.modes],
+            "floor": self.floor,
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Hyper:
         """Inverse of `to_dict`."""
         modes = tuple((int(j), float(v)) for j, v in data["modes"])
-        return cls(str(data["kernel"]), float(data["length"]), float(data["scale"]), modes)
+        return cls(str(data["kernel"]), float(data["length"]), float(data["scale"]), modes, float(data["floor"]))
 
 
 @dataclass(frozen=True)
@@ -144,10 +152,14 @@ class FieldPrior:
         return np.concatenate(columns, axis=1)
 
     def whitening(self, hyper: Hyper) -> np.ndarray:
-        """Rows (M', M): ||rows (v - mean)||^2 is minus twice the log density of values v, up to a constant."""
+        """Rows (M', M): ||rows (v - mean)||^2 is minus twice the log density of values v, up to a constant.
+
+        A network is never exactly as smooth as the prior. It may deviate by the floor: if that were much less than what the
+        data leave open, hardly a step of training could be taken, because each is a little rough.
+        """
         inner = self.open
         L = self.factor(hyper)[inner]
-        floor = (_FLOOR * self.start.scale) ** 2
+        floor = (hyper.floor or _FLOOR * self.start.scale) ** 2 * len(inner)  # rows are unit vectors over all nodes
         vectors, singular, _ = la.svd(L, full_matrices=True)
         values = np.zeros(len(inner))
         values[: len(singular)] = singular**2

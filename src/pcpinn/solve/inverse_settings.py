@@ -23,7 +23,7 @@ class InverseSettings(Settings):
     """
 
     warmup: int = 5
-    equations: float = 50.0
+    equations: float = 10.0
     prior: Literal["auto", "none"] = "auto"
     loss: Literal["squares", "huber"] = "squares"
     noise: float | None = None

@@ -16,6 +16,7 @@ from . import (
     scaling,
 )
 from .study import Data, Study, conduct, draw_study, page, read_study, write_study
+from .unfinished import is_unfinished
 
 _ALL = (
     poisson1d.STUDY,
@@ -42,4 +43,15 @@ def find_study(name: str) -> Study:
     )
 
 
-__all__ = ["STUDIES", "Data", "Study", "conduct", "draw_study", "find_study", "page", "read_study", "write_study"]
+__all__ = [
+    "STUDIES",
+    "Data",
+    "Study",
+    "conduct",
+    "draw_study",
+    "find_study",
+    "is_unfinished",
+    "page",
+    "read_study",
+    "write_study",
+]

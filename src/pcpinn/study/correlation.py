@@ -78,7 +78,9 @@ def compute(name: str, context: Context) -> Data:
     names = ("width", "depth", "points", "batch", "iterations", "learning_rate")
     training = Training(**{k: sizes[k] for k in names}, records=100)
     seeds = [context.seed + k for k in range(sizes["trials"])]
-    histories = train_sweep(family, values, seeds, training, context.device, context.progress, context.seed)
+    histories = train_sweep(
+        family, values, seeds, training, context.device, context.progress, context.seed, context.folder
+    )
     errors = histories.final_errors.reshape(len(values), len(seeds))
     finite = np.where(np.isfinite(errors), errors, np.nan)
     mean = finite.mean(axis=1)

@@ -19,6 +19,7 @@ from ..errors import PcpinnError
 from ..files import read_json, write_atomically, write_json
 from ..progress import Progress
 from ..solve.build import make_device
+from .unfinished import clear
 
 if TYPE_CHECKING:  # figures need matplotlib, numbers do not
     from matplotlib.figure import Figure
@@ -38,6 +39,7 @@ class Context:
         device: for the networks.
         progress: told how far it is.
         problem: name of the catalog's problem, for studies of any.
+        folder: where long work may keep its state; None for nowhere.
     """
 
     sizes: Sizes
@@ -45,6 +47,7 @@ class Context:
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     progress: Progress = field(default_factory=Progress)
     problem: str | None = None
+    folder: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -95,8 +98,9 @@ def conduct(
     device: str = "auto",
     progress: Progress | None = None,
     problem: str | None = None,
+    folder: Path | None = None,
 ) -> Data:
-    """Carry out a study; the data can be written, drawn and put into words."""
+    """Carry out a study, or go on with it where its folder was left; the data can be written, drawn and put into words."""
     sizes = study.sizes(full, changes or {})
     if device not in ("auto", "cpu", "cuda"):
         raise PcpinnError(f"there is no device {device!r}", "use auto, cpu or cuda")
@@ -104,7 +108,7 @@ def conduct(
     started = time.perf_counter()
     if problem is not None and study.problem is None:
         raise PcpinnError(f"the study {study.name} has a problem of its own", f"leave {problem!r} out")
-    data = study.compute(Context(sizes, seed, where, progress or Progress(), problem or study.problem))
+    data = study.compute(Context(sizes, seed, where, progress or Progress(), problem or study.problem, folder))
     facts: Data = {"study": study.name, "full": full, "seed": seed, "device": where.type, "sizes": _plain(sizes)}
     if study.problem is not None:
         facts["problem"] = problem or study.problem
@@ -124,6 +128,7 @@ def write_study(study: Study, data: Data, folder: Path) -> list[Path]:
     written += [] if figure is None else [figure]
     written.append(folder / "study.md")
     write_atomically(written[-1], page(study, data, figure is not None))
+    clear(folder)
     return written
 
 

@@ -1,13 +1,14 @@
 """Networks of a sweep trained together: their weights are stacked, and vmap runs all of them, each on its own problem.
 
-The networks share nothing but the points; each takes the very steps it would take alone.
+The networks share nothing but the points; each takes the very steps it would take alone, interrupted or not.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -19,8 +20,10 @@ from ..network.mlp import split_layers
 from ..progress import Progress
 from .family import Family, Located, compose
 from .jets import network_jets, network_values
+from .unfinished import Unfinished
 
 _CHANNELS = 5  # value, two slopes, two second derivatives
+_STATE = ("step", "exp_avg", "exp_avg_sq")  # of Adam
 _KEPT = 3  # numbers that training keeps per channel, unit and point, roughly
 
 
@@ -76,6 +79,7 @@ def train_sweep(
     device: torch.device | str = "cpu",
     progress: Progress | None = None,
     seed: int = 0,
+    folder: Path | None = None,
 ) -> Histories:
     """Train one network per parameter and seed, in as few batches as memory allows.
 
@@ -86,6 +90,7 @@ def train_sweep(
         device: where.
         progress: told of the iterations.
         seed: of the points.
+        folder: where batches keep what they need to go on after a kill, and find it again.
     """
     cases = [(p, s) for p in parameters for s in seeds]
     size = max(1, min(len(cases), _at_once(training, torch.device(device))))
@@ -97,7 +102,9 @@ def train_sweep(
     for number, group in enumerate(groups):
         done = number * training.iterations
         batch = Batch(family, [p for p, _ in group], [s for _, s in group], training, device, seed)
-        parts.append(batch.train(lambda i, loss, done=done: progress.update(done + i, loss)))  # type: ignore[misc]
+        what = [family.name, group, asdict(training), seed]
+        kept = Unfinished(folder, number, what)
+        parts.append(batch.train(lambda i, loss, done=done: progress.update(done + i, loss), kept))  # type: ignore[misc]
     return _joined(parts)
 
 
@@ -153,14 +160,15 @@ class Batch:
         result: Tensor = vmap(of_one, chunk_size=16)(self.theta, at.lift, at.distance, self.exact)
         return result
 
-    def train(self, told: Callable[[int, float], None]) -> Histories:
-        """All iterations; `told` hears of the median loss now and then."""
-        t = self.training
+    def train(self, told: Callable[[int, float], None], kept: Unfinished | None = None) -> Histories:
+        """All iterations that are left; `told` hears of the median loss now and then."""
+        t, kept = self.training, kept or Unfinished(None, 0, None)
         adam = torch.optim.Adam([self.theta], t.learning_rate, (t.beta1, t.beta2))
         history = Histories(self.parameters, self.seeds)
+        first = self._go_on(adam, history, kept)
         every = max(1, t.iterations // t.records)
-        started = time.perf_counter()
-        for i in range(t.iterations + 1):
+        started = time.perf_counter() - history.seconds
+        for i in range(first, t.iterations + 1):
             losses = self.losses(i)
             if i % every == 0 or i == t.iterations:
                 history.iterations.append(i)
@@ -170,8 +178,39 @@ class Batch:
             if i < t.iterations:
                 (self.theta.grad,) = torch.autograd.grad(losses.sum(), self.theta)
                 adam.step()
-        history.seconds = time.perf_counter() - started
+            if i == t.iterations or kept.due():
+                history.seconds = time.perf_counter() - started
+                self._keep(adam, history, kept, i + 1)
         return history
+
+    def _keep(self, adam: torch.optim.Adam, history: Histories, kept: Unfinished, iteration: int) -> None:
+        tensors = {"theta": self.theta.detach()} | {k: adam.state[self.theta][k] for k in _STATE}
+        arrays = {k: v.cpu().numpy() for k, v in tensors.items()}
+        arrays |= {"iterations": np.array(history.iterations)}
+        arrays |= {"losses": np.array(history.losses), "errors": np.array(history.errors)}
+        kept.write(arrays, iteration, history.seconds)
+
+    def _go_on(self, adam: torch.optim.Adam, history: Histories, kept: Unfinished) -> int:
+        """The iteration to begin with; weights, Adam's state and history as they were before it."""
+        shape, table = tuple(self.theta.shape), (None, len(self.seeds))
+        shapes: dict[str, tuple[int | None, ...]] = {
+            "theta": shape,
+            "exp_avg": shape,
+            "exp_avg_sq": shape,
+            "step": (1,),
+        }
+        found = kept.read(shapes | {"iterations": (None,), "losses": table, "errors": table})
+        if found is None:
+            return 0
+        arrays, iteration, history.seconds = found
+        with torch.no_grad():
+            self.theta.copy_(torch.from_numpy(arrays["theta"]))
+        arrays["step"] = arrays["step"].reshape(())
+        state = {k: torch.from_numpy(arrays[k].copy()) for k in _STATE}
+        adam.load_state_dict({"state": {0: state}, "param_groups": adam.state_dict()["param_groups"]})
+        history.iterations = arrays["iterations"].tolist()
+        history.losses, history.errors = list(arrays["losses"]), list(arrays["errors"])
+        return iteration
 
 
 def _shapes(training: Training) -> list[tuple[int, int]]:

@@ -30,6 +30,8 @@ class Model:
         loss: 0.5 ||r||^2, or what stands for it (robust losses).
         H: (p, p) J^T J.
         gradient: (p,) J^T r.
+        curvature: (p,) diagonal of H, or of a part of it: the unit of damping. Rows that hold values to narrow bounds do not
+            belong in it: they would damp all that the others ask for.
         residual: r, in parts.
         push: d (p,) -> J d, in parts.
         pull: parts -> J^T of them.
@@ -38,6 +40,7 @@ class Model:
     loss: float
     H: Tensor
     gradient: Tensor
+    curvature: Tensor
     residual: list[Tensor]
     push: Callable[[Tensor], list[Tensor]]
     pull: Callable[[list[Tensor]], Tensor]
@@ -86,7 +89,8 @@ class DenseGaussNewton(Optimiser):
         start = problem.theta.detach().clone()
         unit = torch.empty_like(gradient)
         for part in problem.blocks:  # each in its own unit
-            unit[part] = H.diagonal()[part].mean() + _FLOOR * H.diagonal().mean()
+            own = model.curvature[part].mean()
+            unit[part] = (own if own > 0 else H.diagonal()[part].mean()) + _FLOOR * model.curvature.mean()
 
         def attempt(relative: float) -> tuple[Tensor, float] | None:
             damping = relative * unit
@@ -146,6 +150,15 @@ def gram_of(rows: Rows, p: int, device: torch.device) -> Tensor:
                 if at != other:
                     H[other, at] += block.T
     return H
+
+
+def diagonal_of(rows: Rows, p: int, device: torch.device) -> Tensor:
+    """The diagonal (p,) of J^T J."""
+    result = torch.zeros(p, dtype=torch.float64, device=device)
+    for blocks in rows:
+        for J, at in blocks:
+            result[at] += (J**2).sum(0)
+    return result
 
 
 def pulled(rows: Rows, residual: list[Tensor], p: int) -> Tensor:

@@ -14,6 +14,8 @@ from .history import History
 from .loss import Loss
 from .optimiser import Optimiser, State
 
+_LOOK = 5
+
 
 @dataclass(frozen=True)
 class Stopping:
@@ -24,12 +26,16 @@ class Stopping:
         tolerance: when the relative residual, which estimates the training error, is at most this.
         time_limit: after so many seconds.
         patience: when the residual has fallen by less than one percent over so many iterations; 0 never.
+        gain: when the loss has fallen by less than this over five iterations, all of them after number `since`; 0 never. For
+            losses that do not fall to zero.
     """
 
     iterations: int = 100
     tolerance: float = 0.0
     time_limit: float = math.inf
     patience: int = 0
+    gain: float = 0.0
+    since: int = 0
 
 
 @dataclass(frozen=True)
@@ -109,9 +115,16 @@ def train(
             reason = "tolerance"
         elif seconds >= stopping.time_limit:
             reason = "time limit"
-        elif 0 < stopping.patience < len(history.rows) and loss > 0.98 * history.rows[-1 - stopping.patience][2]:
+        elif _stagnates(history, loss, iteration, stopping):
             reason = "stagnation"
     seconds = time.perf_counter() - started
     if checkpoints is not None:
         checkpoints.write(Snapshot(iteration, seconds, problem.theta, state, history))
     return Training(iteration, loss, seconds, reason, history)
+
+
+def _stagnates(history: History, loss: float, iteration: int, stopping: Stopping) -> bool:
+    rows, patience = history.rows, stopping.patience
+    if 0 < patience < len(rows) and loss > 0.98 * rows[-1 - patience][2]:
+        return True
+    return stopping.gain > 0 and iteration > stopping.since + _LOOK and rows[-1 - _LOOK][2] - loss < stopping.gain
