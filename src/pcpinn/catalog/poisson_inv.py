@@ -80,7 +80,7 @@ ENTRY = InverseEntry(
     data=data,
     truth=truth,
     presets={
-        "quick": {"cells": (6, 6), "degree": 3, "iterations": 15},
+        "quick": {"cells": (6, 6), "degree": 3, "iterations": 20},
         "default": {"cells": (8, 8), "degree": 3},
         "paper": PAPER_INVERSE
         | {

@@ -25,6 +25,7 @@ from .observations import Observations
 
 _BROAD = 30.0  # prior standard deviation of a parameter without prior, in units of its first guess
 _FLOOR = 0.1  # what networks may deviate from a prior, as part of the posterior's standard deviation
+_SIGNIFICANT = 3.0  # standard deviations by which a misfit is more than chance
 _SMALLEST = 0.05  # a step takes a coefficient at most this close to its lower bound, as part of its distance from it
 
 
@@ -36,7 +37,7 @@ class Choice:
         hypers: of coefficients, then of free groups; None where there is no prior.
         posterior: of blocks in the order of the unknowns, then free groups.
         u, c: nodal values of the discrete answer, (N,) and (M, K).
-        noise_factor: by which given noise is to be multiplied (1 unless it is estimated).
+        noise_factor: by which given noise is to be multiplied (1 unless it is estimated, or too small to be true).
     """
 
     hypers: list[Hyper | None]
@@ -139,8 +140,7 @@ class Discrete:
             if step in choose:
                 hypers = linearised.choose(hypers)
             posterior = linearised.posterior(hypers)
-            if self.estimate:
-                factor *= float(np.sqrt(posterior.misfit / max(len(self.values) - posterior.effective, 1.0)))
+            factor = self._noise_factor(factor, posterior)
             moved = self._moved(posterior, c)
             done = np.abs(moved - c).max() <= 1e-6 * np.abs(c).max() and step > max(choose, default=0)
             c = moved
@@ -152,6 +152,16 @@ class Discrete:
         assert posterior is not None
         _, u = self._linearise(u, c, factor)
         return Choice(_with_floors(hypers, posterior), posterior, u, c, factor)
+
+    def _noise_factor(self, factor: float, posterior: Posterior) -> float:
+        """Estimated noise, as a multiple of what was given or guessed.
+
+        Given noise counts as too small only if the answer leaves significantly more than it: the mesh's error, outliers, or
+        what the model does not know. To fit that as if it were signal would spoil everything else.
+        """
+        left = max(len(self.values) - posterior.effective, 1.0)
+        found = factor * float(np.sqrt(posterior.misfit / left))
+        return found if self.estimate or found > 1 + _SIGNIFICANT / np.sqrt(2 * left) else 1.0
 
     def _moved(self, posterior: Posterior, c: np.ndarray) -> np.ndarray:
         result = c.copy()
