@@ -40,6 +40,20 @@ def test_the_extended_problem_says_the_same_as_its_members():
     assert float(f.extended.conditions["right"]["u"].value(extended)) == pytest.approx(0.4 * 0.3)
 
 
+def test_numbers_stay_numbers():
+    """Slabs of time take Neumann(0) at their end, and nothing else; what depends on unknowns becomes a function."""
+    f = Family(
+        lambda k: pc.Problem(
+            pc.Interval(0, 1),
+            flux=lambda x, u: k * u.grad,
+            boundary={"left": pc.Neumann(0.0), "right": pc.Neumann(lambda x: 3 * k)},
+        ),
+        {"k": pc.Parameter(1.0)},
+    )
+    assert f.extended.conditions["left"]["u"] == pc.Neumann(0.0)
+    assert not isinstance(f.extended.conditions["right"]["u"], pc.Neumann)
+
+
 def test_what_is_known_counts_where_boundaries_meet():
     assert list(family().extended.conditions) == ["left", "right"]
     swapped = Family(

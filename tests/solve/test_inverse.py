@@ -94,6 +94,17 @@ def test_unknown_noise_is_estimated_and_outliers_are_borne():
     assert abs(found["squares"].parameters["k"][0] - 2) > 0.3
 
 
+def test_noise_that_is_too_small_to_be_true_is_taken_for_larger():
+    data = bar_data(2)
+    right, wrong = (
+        pc.infer(bar, pc.Observations(data.points, data.values, noise), {"k": pc.Parameter(1.0)}, **SMALL)
+        for noise in (0.003, 0.0003)
+    )
+    assert right.result["inverse"]["noise"][0] == pytest.approx(0.003)  # within chance: as given
+    assert wrong.result["inverse"]["noise"][0] == pytest.approx(0.003, rel=0.3)
+    assert wrong.std("k")[0] == pytest.approx(right.std("k")[0], rel=0.3)
+
+
 def rod(a):
     """-(a u')' = 1 with a = 1 + x; u is known nowhere."""
     return pc.Problem(

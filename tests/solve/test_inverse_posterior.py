@@ -101,6 +101,20 @@ def test_evidence_finds_the_scale_and_length_of_a_sample():
     assert np.sqrt(np.mean((posterior.means[0] - a) ** 2)) < noise
 
 
+def test_columns_that_others_span_get_no_variance():
+    """With next to no noise numbers are huge, and differences of them are rounding."""
+    random = np.random.default_rng(0)
+    background = 1e6 * random.normal(size=(200, 12))
+    B = np.concatenate(
+        [background, background @ random.normal(size=(12, 6)), 1e6 * random.normal(size=(200, 2))], axis=1
+    )
+    y = B[:, -1] + random.normal(size=200)
+    with np.errstate(all="raise"):
+        active = relevant(B.T @ B, B.T @ y, 12, np.full(8, np.log(8)), {0: 1.0})
+    assert set(active) == {7}
+    assert active[7] == pytest.approx(1.0, rel=1e-3)
+
+
 def test_only_modes_that_matter_get_a_variance():
     random = np.random.default_rng(0)
     B = random.normal(size=(300, 25))

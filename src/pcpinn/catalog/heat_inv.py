@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..problem.conditions import Condition, Dirichlet, Free
+from ..problem.conditions import Condition, Dirichlet, Free, Neumann
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..problem.unknowns import Coefficient, Unknown
@@ -45,7 +45,7 @@ def problem(known_u: float = 0.0, **_: float) -> tuple[Callable[..., Problem], d
             Rectangle((-1, -1), (1, 1)).over(0, 1),
             flux=lambda x, u: torch.cat([a(x) * u.grad[:2], torch.zeros_like(u.grad[:1])]),
             source=lambda x, u: u.grad[2] - _right_hand_side(x),
-            boundary={**dict.fromkeys(SIDES, side), "initial": start},
+            boundary={**dict.fromkeys(SIDES, side), "initial": start, "final": Neumann(0.0)},
             name="heat-inv",
         )
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
-from .conditions import Condition, Dirichlet, Free, Natural, NaturalCondition, evaluate
+from .conditions import Condition, Dirichlet, Free, Natural, NaturalCondition, Neumann, evaluate
 from .problem import Problem
 from .unknowns import Coefficient, Parameter, Unknown
 
@@ -120,6 +120,8 @@ class Family:
             return Dirichlet(self._value(boundary, name, condition.value))
         if isinstance(condition, Free) or not isinstance(condition, NaturalCondition):
             return condition
+        if isinstance(condition, Neumann) and isinstance(condition.value, int | float):
+            return condition  # a number that depends on nothing: slabs of time know Neumann(0) at their end
         if isinstance(condition, Dirichlet):
             raise PcpinnError(
                 f"{type(condition).__name__} on {boundary!r} cannot be used with unknown coefficients",

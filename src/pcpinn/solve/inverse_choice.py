@@ -157,11 +157,13 @@ class Discrete:
         """Estimated noise, as a multiple of what was given or guessed.
 
         Given noise counts as too small only if the answer leaves significantly more than it: the mesh's error, outliers, or
-        what the model does not know. To fit that as if it were signal would spoil everything else.
+        what the model does not know. To fit that as if it were signal would spoil everything else. Huber's loss expects
+        outliers, and believes what is given.
         """
         left = max(len(self.values) - posterior.effective, 1.0)
         found = factor * float(np.sqrt(posterior.misfit / left))
-        return found if self.estimate or found > 1 + _SIGNIFICANT / np.sqrt(2 * left) else 1.0
+        significant = not self.robust and found > 1 + _SIGNIFICANT / np.sqrt(2 * left)
+        return found if self.estimate or significant else 1.0
 
     def _moved(self, posterior: Posterior, c: np.ndarray) -> np.ndarray:
         result = c.copy()

@@ -16,6 +16,7 @@ import scipy.linalg as la
 from .inverse_prior import FieldPrior, Hyper
 
 _KEPT = 200  # products of blocks that are remembered
+_ROUNDING = 1e-11
 
 
 @dataclass(frozen=True)
@@ -266,11 +267,14 @@ def relevant(
         R = gram[:, at]
         s = np.diag(gram) - np.einsum("ij,ji->i", R, la.cho_solve(factor, R.T))
         q = right - R @ la.cho_solve(factor, right[at])
-        s, q = s[background:].copy(), q[background:].copy()
+        own = np.diag(gram)[background:]
+        s, q = np.maximum(s[background:], 0.0), q[background:].copy()
         for j, v in active.items():  # as if the column were not there
-            s[j], q[j] = s[j] / (1 - v * s[j]), q[j] / (1 - v * s[j])
-        ratio = q**2 / np.maximum(s, 1e-300)
-        gain = np.where(ratio > 1, 0.5 * (ratio - 1 - np.log(np.maximum(ratio, 1e-300))) - cost, -np.inf)
+            kept = max(1 - v * s[j], _ROUNDING)
+            s[j], q[j] = s[j] / kept, q[j] / kept
+        new = s > _ROUNDING * own  # else the others span the column, but for rounding
+        ratio = np.where(new, q**2 / np.where(new, s, 1.0), 0.0)
+        gain = np.where(ratio > 1, 0.5 * (ratio - 1 - np.log(np.maximum(ratio, 1.0))) - cost, -np.inf)
         now = np.zeros(J)
         for j, v in active.items():
             now[j] = 0.5 * (q[j] ** 2 * v / (1 + v * s[j]) - np.log1p(v * s[j])) - cost[j]
