@@ -23,7 +23,7 @@ from ..progress import Progress
 from ..solve.build import make_device, make_mesh, make_network
 from ..solve.inverse import infer
 from ..solve.inverse_files import create_inverse, finish_inverse
-from ..solve.inverse_model import InverseModel, make_coefficient
+from ..solve.inverse_model import InverseModel, make_coefficients
 from ..solve.inverse_settings import InverseSettings
 from ..solve.inverse_setup import make_equations
 from ..solve.inverse_solution import InverseSolution, Truth, compare_inverse
@@ -166,7 +166,7 @@ class _Run:
             "misfit": misfits,
             "noise": [float(np.median(n)) for n in self.noise],
             "noise_estimated": False,
-            "unknowns": dict.fromkeys(solution.coefficients, "coefficient"),
+            "coefficients": list(solution.coefficients),
             "values": {n: np.asarray(v).tolist() for n, v in solution.parameters.items()},
         }
 
@@ -237,12 +237,7 @@ def infer_pinn(*arguments: Any, **options: Any) -> InverseSolution:
         raise PcpinnError("the ordinary PINN of an inverse problem is trained by Adam", "use optimiser=adam")
     device = make_device(settings.device)
     nodes = run.mesh.simplices.nodes
-    coefficients = {}
-    for k, (name, unknown) in enumerate(family.unknowns.items()):
-        if isinstance(unknown, Coefficient):
-            d = nodes.shape[1] - (run.mesh.has_time and not unknown.over_time)
-            lower, upper = nodes.min(axis=0)[:d], nodes.max(axis=0)[:d]
-            coefficients[name] = make_coefficient(unknown, lower, upper, settings, settings.seed + 1000 + k, device)
+    coefficients = make_coefficients(family, nodes, run.mesh.has_time, settings, device)
     model = InverseModel(family, make_network(family.base, run.mesh, settings).double(), coefficients)
     loss = InverseStrongLoss(model, run.data, run.noise, run.mesh.simplices, settings)
     setup_s = run.create()

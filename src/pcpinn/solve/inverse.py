@@ -28,7 +28,7 @@ from .inverse_choice import Choice, Discrete
 from .inverse_data import Between, DataTerm
 from .inverse_files import create_inverse, finish_inverse
 from .inverse_loss import JointLoss, PriorRows
-from .inverse_model import InverseModel, make_coefficient
+from .inverse_model import InverseModel, make_coefficients
 from .inverse_prior import Hyper
 from .inverse_record import chosen_hypers, conclude
 from .inverse_settings import InverseSettings
@@ -149,17 +149,9 @@ class Inference:
     # --- set-up -----------------------------------------------------------------------------------------------------
 
     def _model(self) -> InverseModel:
-        settings = self.settings
-        network = make_network(self.family.base, self.mesh, settings).double()
-        nodes = self.equations.coefficient_nodes
-        coefficients = {}
-        for k, (name, unknown) in enumerate(self.family.unknowns.items()):
-            if isinstance(unknown, Coefficient):
-                d = nodes.shape[1] - (space_of(self.equations).mesh.has_time and not unknown.over_time)
-                lower, upper = nodes.min(axis=0)[:d], nodes.max(axis=0)[:d]
-                coefficients[name] = make_coefficient(
-                    unknown, lower, upper, settings, settings.seed + 1000 + k, self.device
-                )
+        network = make_network(self.family.base, self.mesh, self.settings).double()
+        nodes, has_time = self.equations.coefficient_nodes, space_of(self.equations).mesh.has_time
+        coefficients = make_coefficients(self.family, nodes, has_time, self.settings, self.device)
         return InverseModel(self.family, network, coefficients)
 
     def _weights(self) -> np.ndarray:

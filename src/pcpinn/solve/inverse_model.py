@@ -172,3 +172,16 @@ def make_coefficient(
     with torch.no_grad():
         base.theta[-base.head_size :] *= 0.1
     return CoefficientNetwork(base.to(device), bounds_of(unknown)[0])
+
+
+def make_coefficients(
+    family: Family, nodes: np.ndarray, has_time: bool, settings: InverseSettings, device: torch.device
+) -> dict[str, CoefficientNetwork]:
+    """One for each `Coefficient`, over the box of all nodes (m, d); d counts time, which most do not depend on."""
+    result = {}
+    for k, (name, unknown) in enumerate(family.unknowns.items()):
+        if isinstance(unknown, Coefficient):
+            d = nodes.shape[1] - (has_time and not unknown.over_time)
+            box = nodes.min(axis=0)[:d], nodes.max(axis=0)[:d]
+            result[name] = make_coefficient(unknown, *box, settings, settings.seed + 1000 + k, device)
+    return result
