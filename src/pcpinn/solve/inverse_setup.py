@@ -27,6 +27,7 @@ from .inverse_prior import FieldPrior, Hyper
 from .inverse_settings import InverseSettings
 
 _MODES = 60
+_LENGTH = 0.25  # first length, in parts of the domain; with a longer one, values on all sides would leave next to nothing open
 _DENSE = 1500  # eigenproblems up to this size are dense
 
 
@@ -98,7 +99,7 @@ def coefficient_prior(name: str, unknown: Coefficient, equations: Equations) -> 
     typical = float(np.mean(values)) if len(known) else unknown.initial
     start = Hyper(
         "matern" if unknown.kernel == "matern" else "se",
-        unknown.length or extent / 2,
+        unknown.length or _LENGTH * extent,
         unknown.scale or max(0.25 * abs(typical), 1e-6),
     )
     fixed = frozenset(k for k in ("length", "scale") if getattr(unknown, k) is not None)
