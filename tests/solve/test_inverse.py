@@ -239,10 +239,12 @@ class Stopped(Exception):
     """A kill, as the tests play it."""
 
 
-@pytest.mark.parametrize("stop_at", [3, 11])
-def test_a_run_taken_up_again_ends_where_it_would_have(tmp_path, monkeypatch, stop_at):
+@pytest.mark.parametrize(("stop_at", "told"), [(3, True), (11, True), (11, False)])
+def test_a_run_taken_up_again_ends_where_it_would_have(tmp_path, monkeypatch, stop_at, told):
+    """Whether it was told the noise or estimated it."""
     options = {**SMALL, "checkpoint_every": 0.0, "refresh": 2}
-    whole = pc.infer(rod, rod_data(), UNKNOWN, out=tmp_path / "whole", **options)
+    data = rod_data() if told else pc.Observations(rod_data().points, rod_data().values)
+    whole = pc.infer(rod, data, UNKNOWN, out=tmp_path / "whole", **options)
     write = Checkpoints.write
 
     def failing(self, snapshot):
@@ -252,9 +254,9 @@ def test_a_run_taken_up_again_ends_where_it_would_have(tmp_path, monkeypatch, st
 
     monkeypatch.setattr(Checkpoints, "write", failing)
     with pytest.raises(Stopped):
-        pc.infer(rod, rod_data(), UNKNOWN, out=tmp_path / "cut", **options)
+        pc.infer(rod, data, UNKNOWN, out=tmp_path / "cut", **options)
     monkeypatch.setattr(Checkpoints, "write", write)
-    again = pc.infer(rod, rod_data(), UNKNOWN, out=tmp_path / "cut", resume=True, **options)
+    again = pc.infer(rod, data, UNKNOWN, out=tmp_path / "cut", resume=True, **options)
     assert again.result["iterations"] == whole.result["iterations"]
     np.testing.assert_allclose(again.history.losses, whole.history.losses, rtol=1e-8)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -241,7 +241,7 @@ class Inference:
                 continue
             resumed = snapshot if number == first else None
             if resumed is not None:
-                done = int(resumed.facts["since"])
+                done = int(resumed.facts.get("since", 0))
                 with torch.no_grad():
                     self.model.theta.copy_(resumed.context["anchor"].to(self.model.theta))
             loss.kappa = stage.kappa
@@ -253,6 +253,7 @@ class Inference:
                     loss.frame.age = int(resumed.context["age"])
             if checkpoints is not None:
                 checkpoints.facts = {"stage": number, "since": done, "hypers": chosen_hypers(self.choice)}
+                checkpoints.facts |= {} if self.choice is None else {"noise_factor": self.choice.noise_factor}
                 checkpoints.context = {"anchor": loss.anchor, "age": loss.age}
             if number <= 1 or state is None:
                 state = optimiser.start(loss, settings.seed)
@@ -271,7 +272,8 @@ class Inference:
         if self.newton and self.choice is None:
             if facts is not None:
                 hypers = [None if h is None else Hyper.from_dict(h) for h in facts["hypers"]]
-                self.choice = self.discrete.solve(*self._first_guess(), 6, (), hypers)
+                choice = self.discrete.solve(*self._first_guess(), 6, (), hypers)
+                self.choice = replace(choice, noise_factor=float(facts["noise_factor"]))
             else:
                 self.progress.stage("priors")
                 self.choice = self.discrete.solve(*self._first_guess(), 8, (1, 3, 5), self.discrete.start)

@@ -19,7 +19,7 @@ from ..errors import PcpinnError
 from ..files import read_json, write_atomically, write_json
 from ..progress import Progress
 from ..solve.build import make_device
-from .unfinished import clear
+from .unfinished import clear, make_folder
 
 if TYPE_CHECKING:  # figures need matplotlib, numbers do not
     from matplotlib.figure import Figure
@@ -118,7 +118,7 @@ def conduct(
 
 def write_study(study: Study, data: Data, folder: Path) -> list[Path]:
     """result.json, one .csv per table, figure.png and study.md; each file whole or not at all. Without matplotlib no figure."""
-    _make(folder)
+    make_folder(folder)
     written = [folder / "result.json"]
     write_json(written[0], data)
     for name, rows in _tables(data).items():
@@ -206,13 +206,6 @@ def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _tables(data: Data) -> dict[str, list[dict[str, Any]]]:
     return {k: v for k, v in data.items() if isinstance(v, list) and v and all(isinstance(row, Mapping) for row in v)}
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise PcpinnError(f"cannot make the folder {folder}: {error.strerror}", "choose another with --out") from error
 
 
 def _parsed(key: str, text: str, usual: Any) -> Any:

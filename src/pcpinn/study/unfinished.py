@@ -39,7 +39,7 @@ class Unfinished:
         """Replace the file."""
         if self.path is None:
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent)
         write_tensors(self.path, tensors, {"key": self._key, "iteration": iteration, "seconds": seconds})
         self._last = time.monotonic()
 
@@ -68,6 +68,18 @@ class Unfinished:
             return tensors, int(facts["iteration"]), float(facts["seconds"])
         except (KeyError, TypeError, ValueError) as error:
             raise PcpinnError(f"{self.path} is damaged: {error!r}", "delete the file") from error
+
+
+def make_folder(folder: Path) -> None:
+    """Make it, if it is not there.
+
+    Raises:
+        PcpinnError: where that cannot be done.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PcpinnError(f"cannot make the folder {folder}: {error.strerror}", "choose another with --out") from error
 
 
 def is_unfinished(folder: Path) -> bool:
