@@ -68,3 +68,17 @@ def test_what_cannot_be_studied_is_refused():
         find_inverse_entry("poisson2d-c")
     with pytest.raises(PcpinnError, match="preset"):
         conduct(find_study("inverse-comparison"), changes={"preset": "huge"}, device="cpu")
+
+
+def test_zero_is_a_size_where_it_is_one_as_a_rule():
+    assert STUDY.sizes(False, {"noise_percent": "0,10", "cells": "0"})["noise_percent"] == (0, 10)
+    for changes in ({"noise_percent": "-1"}, {"points": "0"}, {"seeds": "0"}):
+        with pytest.raises(PcpinnError, match="does not fit"):
+            STUDY.sizes(False, changes)
+
+
+def test_networks_that_stopped_short_are_named():
+    row = {"problem": "poisson-inv", "case": "points", "value": 25, "l2re": 0.1, "converged": True}
+    data = {"rows": [row, {**row, "value": 100, "converged": False}], "summary": {"runs": 2, "failed": 0}}
+    (said,) = [line for line in STUDY.words(data) if "stopped short" in line]
+    assert said.endswith("answer: points 100.")

@@ -113,6 +113,7 @@ def _means(runs: Table) -> Table:
             values = [r[key] for r in found if r[key] is not None]
             row[key] = float(np.mean(values)) if values else None
         bad = [r["outcome"] for r in found if r["outcome"] != "ok"]
+        row["converged"] = all(r["converged"] is not False for r in found)
         result.append({**row, "runs": len(found), "outcome": bad[0] if bad else "ok"})
     return result
 
@@ -120,7 +121,9 @@ def _means(runs: Table) -> Table:
 def words(data: Data) -> list[str]:
     """How many went through, and the span of errors of each kind of data."""
     summary = data["summary"]
+    short = [_label(row) for row in data["rows"] if not row["converged"]]
     lines = [f"{summary['runs'] - summary['failed']} of {summary['runs']} runs gave an answer."]
+    lines += [f"Networks stopped short of the discrete answer: {', '.join(short)}."] if short else []
     for case in dict.fromkeys(row["case"] for row in data["rows"]):
         found = [r for r in data["rows"] if r["case"] == case and r["l2re"] is not None]
         if found:

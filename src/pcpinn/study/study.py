@@ -211,7 +211,7 @@ def _tables(data: Data) -> dict[str, list[dict[str, Any]]]:
 def _parsed(key: str, text: str, usual: Any) -> Any:
     """A size of the kind of its usual value: whole numbers stay whole, lists are separated by commas."""
     if isinstance(usual, tuple):
-        values = tuple(_parsed(key, part, usual[0]) for part in text.split(",") if part.strip())
+        values = tuple(_parsed(key, part, min(usual)) for part in text.split(",") if part.strip())
         if not values:
             raise PcpinnError(f"{key}={text!r} does not fit", "give at least one number, several separated by commas")
         return values
@@ -222,7 +222,7 @@ def _parsed(key: str, text: str, usual: Any) -> Any:
     except ValueError:
         kind = "a whole number" if isinstance(usual, int) else "a number"
         raise PcpinnError(f"{key}={text!r} does not fit", f"give {kind}") from None
-    if not math.isfinite(value) or value <= 0:
+    if not math.isfinite(value) or value < 0 or (value == 0 and usual != 0):  # some are 0 as a rule
         raise PcpinnError(f"{key}={text} does not fit", "it must be positive")
     return value
 
