@@ -258,20 +258,8 @@ def infer_pinn(*arguments: Any, **options: Any) -> InverseSolution:
         "discretisation": {"name": "none", "degree": None, "cells": None},
         "preconditioner": {**loss.describe(), **_NO_PRECONDITIONER},
     }
-    parameters = {name: model.parameter(name).detach().cpu().numpy() for name in model.parameter_names}
-    solution = InverseSolution(
-        model.network,
-        family.base.unknowns,
-        run.mesh,
-        result,
-        training.history,
-        settings.to_dict(),
-        None,
-        model.coefficients,
-        parameters,
-        None,
-        run.data,
-    )
+    plain = {"mesh": run.mesh, "result": result, "history": training.history, "settings": settings.to_dict()}
+    solution = InverseSolution.from_model(model, plain, None, run.data)
     misfits = []
     for i, d in enumerate(run.data):
         r = (loss.predictions(i).detach().cpu().numpy() - d.values) / run.noise[i]

@@ -135,9 +135,8 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.2e}"
 
 
-def result_table(result: dict[str, Any]) -> Table:
-    """Errors by part, times and sizes, beside the paper's figure."""
-    errors, times = result["errors"], result["time"]
+def run_table(result: dict[str, Any]) -> Table:
+    """An empty table with the name of a run: what, its value, a remark."""
     table = Table(
         box=box.SIMPLE_HEAD,
         title=f"{escape(str(result['problem']))}  ({result['preset'] or 'own'} preset, seed {result['seed']})",
@@ -145,6 +144,13 @@ def result_table(result: dict[str, Any]) -> Table:
     table.add_column("what")
     table.add_column("value", justify="right")
     table.add_column("", style="dim", overflow="fold")
+    return table
+
+
+def result_table(result: dict[str, Any]) -> Table:
+    """Errors by part, times and sizes, beside the paper's figure."""
+    errors, times = result["errors"], result["time"]
+    table = run_table(result)
     reference = result["reference"]
     if reference is not None:
         paper = paper_result(result["problem"])

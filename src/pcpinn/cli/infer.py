@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
 from rich.markup import escape
 from rich.table import Table
 
@@ -16,7 +15,7 @@ from ..errors import PcpinnError
 from ..solve.inverse_solution import InverseSolution
 from ..solve.run_folder import read_run, require_free
 from .conclude import conclude, describe
-from .display import number, standard_output_kept_clean, working_progress
+from .display import number, run_table, standard_output_kept_clean, working_progress
 from .options import AsJson, Changes, free_folder, pairs
 
 
@@ -77,13 +76,7 @@ def _carry_out(task: InverseTask, folder: Path, resume: bool, method: str = "inf
 def inverse_table(result: dict[str, Any]) -> Table:
     """Errors, parameters, times and sizes."""
     errors, times, facts = result["errors"], result["time"], result["inverse"]
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        title=f"{escape(str(result['problem']))}  ({result['preset'] or 'own'} preset, seed {result['seed']})",
-    )
-    table.add_column("what")
-    table.add_column("value", justify="right")
-    table.add_column("", style="dim", overflow="fold")
+    table = run_table(result)
     if result["reference"] is not None:
         paper = result.get("paper_l2re")
         table.add_row(

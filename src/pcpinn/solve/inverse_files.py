@@ -117,18 +117,12 @@ def load_inverse(folder: Path, plain: Solution) -> InverseSolution:
             f"{folder} does not hold coefficients: {error}", "the file is damaged; run it again"
         ) from error
     parameters = {k.removeprefix("parameter."): v for k, v in tensors.items() if k.startswith("parameter.")}
-    return InverseSolution(
-        plain.network,
-        plain.fields,
-        plain.mesh,
-        plain.result,
-        plain.history,
-        plain.settings,
-        None,
-        coefficients,
-        parameters,
-        _posterior(folder, plain),
-        read_data(folder / "data.safetensors"),
+    return InverseSolution.from_solution(
+        plain,
+        coefficients=coefficients,
+        parameters=parameters,
+        uncertainty=_posterior(folder, plain),
+        data=read_data(folder / "data.safetensors"),
     )
 
 

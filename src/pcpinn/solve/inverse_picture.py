@@ -14,7 +14,7 @@ from matplotlib.tri import Triangulation
 from ..discretize.slab_mesh import SlabMesh
 from ..errors import PcpinnError
 from .inverse_solution import InverseSolution, Truth
-from .picture import COLOURS, subdivided
+from .picture import COLOURS, save_figure, subdivided
 
 _DATA = 5000  # more points than these are thinned out
 
@@ -29,7 +29,7 @@ def draw_inverse(solution: InverseSolution, path: Path, truth: Truth | None = No
     if dimension > 2:
         raise PcpinnError("inverse problems in three dimensions are not drawn", "export the solution instead")
     rows = [solution.names[0], *solution.coefficients]
-    columns = ["data"] * 0 + ["reconstruction"] + (["truth", "difference"] if truth is not None else [])
+    columns = ["reconstruction"] + (["truth", "difference"] if truth is not None else [])
     columns += ["standard deviation"] if solution.uncertainty is not None else []
     count = 1 + len(columns)
     figure = Figure(figsize=(3.7 * count, 3.3 * len(rows)), layout="constrained")
@@ -56,12 +56,7 @@ def draw_inverse(solution: InverseSolution, path: Path, truth: Truth | None = No
             _paint(figure, ax, points, triangles, shown, palette, title == "difference")
             ax.set_title(f"{name}: {title}", fontsize=10)
     figure.suptitle(_title(solution), fontsize=11)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=120)
-    except OSError as error:
-        raise PcpinnError(f"cannot write {path}: {error.strerror or error}", "choose another place") from error
-    return path
+    return save_figure(figure, path, dpi=120)
 
 
 def _title(solution: InverseSolution) -> str:

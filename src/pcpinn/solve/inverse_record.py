@@ -51,20 +51,8 @@ def conclude(run: Inference, training: Training, optimiser: str) -> InverseSolut
         },
         "preconditioner": {**run.loss.describe(), "refresh": settings.refresh},
     }
-    parameters = {name: model.parameter(name).detach().cpu().numpy() for name in model.parameter_names}
-    solution = InverseSolution(
-        model.network,
-        run.family.base.unknowns,
-        run.mesh,
-        result,
-        training.history,
-        settings.to_dict(),
-        None,
-        model.coefficients,
-        parameters,
-        _uncertainty(run),
-        run.data,
-    )
+    plain = {"mesh": run.mesh, "result": result, "history": training.history, "settings": settings.to_dict()}
+    solution = InverseSolution.from_model(model, plain, _uncertainty(run), run.data)
     errors: dict[str, Any] = dict.fromkeys(ERRORS)
     if run.truth is not None:
         errors |= compare_inverse(solution, run.truth)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from ..errors import PcpinnError
-from .inverse_model import CoefficientNetwork
+from .inverse_model import CoefficientNetwork, InverseModel
 from .observations import Observations
 from .reference import metrics
 from .solution import Solution
@@ -77,6 +77,32 @@ class InverseSolution(Solution):
     parameters: dict[str, np.ndarray] = field(default_factory=dict)
     uncertainty: Uncertainty | None = None
     data: tuple[Observations, ...] = ()
+
+    @classmethod
+    def from_model(
+        cls,
+        model: InverseModel,
+        plain: Mapping[str, Any],
+        uncertainty: Uncertainty | None,
+        data: tuple[Observations, ...],
+    ) -> InverseSolution:
+        """What the networks of a model are now; `plain` has mesh, result, history and settings, as of any solution."""
+        parameters = {name: model.parameter(name).detach().cpu().numpy() for name in model.parameter_names}
+        return cls(
+            network=model.network,
+            fields=model.family.base.unknowns,
+            **plain,
+            coefficients=model.coefficients,
+            parameters=parameters,
+            uncertainty=uncertainty,
+            data=data,
+        )
+
+    @classmethod
+    def from_solution(cls, plain: Solution, **found: Any) -> InverseSolution:
+        """Any solution, with what was found: coefficients, parameters, uncertainty, data; another network in its place."""
+        kept = {f.name: getattr(plain, f.name) for f in fields(plain)}
+        return cls(**kept | found)
 
     def u(self, x: Any) -> Any:
         """The solution at points, as the call itself."""

@@ -33,21 +33,15 @@ def nodal_solution(
 ) -> InverseSolution:
     """An answer from nodal values; of `plain` everything but the network counts."""
     space = form.space.scalar[0]
-    return InverseSolution(
-        NodalFunction(u, lambda x: [probe(form, x, k) for k in range(form.components)], plain.mesh.dimension),  # type: ignore[arg-type]
-        plain.fields,
-        plain.mesh,
-        plain.result,
-        plain.history,
-        plain.settings,
-        None,
-        {
-            name: NodalCoefficient(values, lambda x: [space.interpolation(x)], space.mesh.dimension)  # type: ignore[misc]
+    return InverseSolution.from_solution(
+        plain,
+        network=NodalFunction(u, lambda x: [probe(form, x, k) for k in range(form.components)], plain.mesh.dimension),
+        coefficients={
+            name: NodalCoefficient(values, lambda x: [space.interpolation(x)], space.mesh.dimension)
             for name, values in coefficients.items()
         },
-        parameters,
-        None,
-        data,
+        parameters=parameters,
+        data=data,
     )
 
 

@@ -53,9 +53,18 @@ def draw(solution: Solution, path: Path, reference: Reference | None = None) -> 
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
     figure.suptitle(str(solution.result.get("problem", "")), fontsize=11)
+    return save_figure(figure, path)
+
+
+def save_figure(figure: Figure, path: Path, dpi: int = 130) -> Path:
+    """Write it, into a folder that is made if need be.
+
+    Raises:
+        PcpinnError: where that cannot be done.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=130)
+        figure.savefig(path, dpi=dpi)
     except OSError as error:
         raise PcpinnError(f"cannot write {path}: {error.strerror or error}", "choose another place") from error
     return path
