@@ -26,7 +26,18 @@ NAMES = (
 )  # fmt: skip
 INVERSE = ("poisson-inv", "heat-inv")
 DEFAULTS = ("poisson2d-c", "poisson2d-cg", "burgers1d-c", "ks", "ns2d-c")
-COLUMNS = ("problem", "preset", "iterations", "newton", "l2re", "training", "discretisation", "estimate", "train_s", "total_s")
+COLUMNS = (
+    "problem",
+    "preset",
+    "iterations",
+    "newton",
+    "l2re",
+    "training",
+    "discretisation",
+    "estimate",
+    "train_s",
+    "total_s",
+)
 
 
 def cases() -> list[tuple[str, str]]:

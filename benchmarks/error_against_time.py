@@ -37,12 +37,12 @@ from pcpinn.baselines.pinn import strong_loss
 from pcpinn.catalog import CATALOG, find_entry
 from pcpinn.catalog.prepared import SUFFIX, read_prepared
 from pcpinn.catalog.task import Task
-from pcpinn.discretize.mesh import Mesh
 from pcpinn.discretize.system import LinearSystem
+from pcpinn.mesh.mesh import Mesh
+from pcpinn.mesh.points import boundary_points, spacing_of
 from pcpinn.network import MLP
 from pcpinn.solve.build import make_device, make_mesh, make_network
 from pcpinn.solve.linear import preconditioned_loss
-from pcpinn.solve.points import boundary_points, spacing_of
 from pcpinn.solve.run import run
 from pcpinn.solve.settings import Settings
 from pcpinn.train import Loss

@@ -10,7 +10,7 @@ import torch
 
 from pcpinn import Progress, Reference
 from pcpinn.network import MLP
-from pcpinn.solve.reference import metrics
+from pcpinn.solution.reference import metrics
 
 
 class OutOfTime(Exception):

@@ -12,8 +12,8 @@ from torch.func import jacfwd, vmap
 from pcpinn import Box, Dirichlet, Field, Interval, Local, Natural, Neumann, Periodic, Problem, Rectangle, Robin
 from pcpinn.discretize.finite_differences import FiniteDifferences
 from pcpinn.discretize.finite_elements import FiniteElements
-from pcpinn.discretize.generate import generate_mesh
 from pcpinn.discretize.system import linear_system
+from pcpinn.mesh.generate import generate_mesh
 from pcpinn.network import MLP, Architecture
 from pcpinn.precondition import ILU, PreconditionedResidual
 from pcpinn.train import LeastSquares

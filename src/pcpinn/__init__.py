@@ -12,10 +12,15 @@ solution([[0.1, 0.9]])
 
 from .condition.number import condition_number
 from .condition.record import ConditionNumber
-from .discretize.mesh import Mesh
-from .discretize.meshfile import read_mesh
 from .environment import package_version
 from .errors import PcpinnError, PcpinnWarning
+from .invert.infer import infer
+from .invert.observations import Observations, read_observations
+from .invert.settings import InverseSettings
+from .invert.solution import InverseSolution
+from .invert.truth import Truth
+from .mesh.mesh import Mesh
+from .mesh.read import read_mesh
 from .problem.conditions import Cauchy, Dirichlet, Free, Natural, Neumann, Open, Periodic, Pin, Robin
 from .problem.field import Field, Local
 from .problem.problem import Problem
@@ -32,16 +37,13 @@ from .problem.shapes import (
 )
 from .problem.unknowns import Coefficient, Parameter
 from .progress import Progress
+from .solution.load import load
+from .solution.reference import Reference
+from .solution.solution import Solution
+from .solve.certify import certify
 from .solve.continuation import continuation
-from .solve.inverse import infer
-from .solve.inverse_settings import InverseSettings
-from .solve.inverse_solution import InverseSolution, Truth
 from .solve.linear import solve
-from .solve.observations import Observations, read_observations
-from .solve.reference import Reference
-from .solve.run_folder import load
 from .solve.settings import Settings
-from .solve.solution import Solution
 
 __version__ = package_version("pcpinn") or "0"
 
@@ -81,6 +83,7 @@ __all__ = [
     "Solution",
     "SpaceTime",
     "Truth",
+    "certify",
     "condition_number",
     "continuation",
     "infer",

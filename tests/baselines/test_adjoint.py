@@ -26,10 +26,10 @@ from pcpinn.baselines.smoothness import Roughness, free_roughness, roughness
 from pcpinn.catalog.heat_inv import ENTRY as HEAT
 from pcpinn.catalog.poisson_inv import ENTRY as POISSON
 from pcpinn.files import write_tensors
+from pcpinn.invert.settings import InverseSettings
+from pcpinn.invert.setup import make_equations
 from pcpinn.problem.family import Family
 from pcpinn.solve.build import make_mesh
-from pcpinn.solve.inverse_settings import InverseSettings
-from pcpinn.solve.inverse_setup import make_equations
 
 
 def _equations(family, **changes):

@@ -5,7 +5,7 @@ import torch
 from pcpinn import Box, Field, Rectangle, Reference, Solution
 from pcpinn.bench.graphics import style, thinned, write_figure
 from pcpinn.bench.maps import _as_grid, _slices, error_maps
-from pcpinn.discretize.generate import generate_mesh
+from pcpinn.mesh.generate import generate_mesh
 from pcpinn.network import MLP, Architecture
 
 BOX = generate_mesh(Box((0, 0, 0), (1, 1, 1)), cells=(2, 2, 2))

@@ -13,9 +13,9 @@ from pcpinn.discretize.nonlinear import solve_newton
 from pcpinn.discretize.system import check_functions, linear_part
 from pcpinn.problem.conditions import Dirichlet, NaturalCondition, evaluate
 from pcpinn.problem.field import Local
+from pcpinn.solution.reference import compare
+from pcpinn.solution.solution import component_names
 from pcpinn.solve.build import make_discretisation, make_mesh
-from pcpinn.solve.reference import compare
-from pcpinn.solve.solution import component_names
 
 
 def discretisation_error(entry, preset, changes):

@@ -6,8 +6,8 @@ import torch
 
 from pcpinn.catalog import INVERSE
 from pcpinn.discretize.probe import probe
+from pcpinn.invert.setup import make_equations
 from pcpinn.solve.build import make_mesh
-from pcpinn.solve.inverse_setup import make_equations
 
 
 @pytest.mark.parametrize("name", sorted(INVERSE))

@@ -9,7 +9,7 @@ import pytest
 
 from pcpinn.catalog.reference_file import read_reference, shipped_reference, space_time_points, write_reference
 from pcpinn.errors import PcpinnError
-from pcpinn.solve.reference import Reference
+from pcpinn.solution.reference import Reference
 
 MADE = {"method": "by hand", "levels": [1, 2], "differences": [0.1], "command": "pcpinn reference make x"}
 

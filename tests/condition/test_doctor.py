@@ -11,7 +11,7 @@ from pcpinn import Cauchy, Dirichlet, Field, Interval, Neumann, Open, Problem, R
 from pcpinn.condition.checks import corner_gap
 from pcpinn.condition.doctor import diagnose, half_of
 from pcpinn.condition.findings import ORDER, graded
-from pcpinn.discretize.generate import generate_mesh
+from pcpinn.mesh.generate import generate_mesh
 from pcpinn.solve.build import make_mesh
 
 SQUARE = Rectangle((0, 0), (1, 1))

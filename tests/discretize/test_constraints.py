@@ -8,8 +8,8 @@ from cases import BOXES, grid
 from pcpinn import Cauchy, Dirichlet, Field, Interval, Neumann, Open, Periodic, Pin, Problem, Rectangle
 from pcpinn.discretize.finite_differences import FiniteDifferences
 from pcpinn.discretize.finite_elements import FiniteElements
-from pcpinn.discretize.generate import generate_mesh
 from pcpinn.errors import PcpinnError
+from pcpinn.mesh.generate import generate_mesh
 
 SQUARE = Rectangle((0, 0), (1, 1))
 KINDS = {

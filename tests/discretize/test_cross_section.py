@@ -5,9 +5,9 @@ import pytest
 
 from pcpinn import Disk, Interval, Mesh, Rectangle
 from pcpinn.discretize.cross_section import cross_section
-from pcpinn.discretize.generate import generate_mesh
-from pcpinn.discretize.slab_mesh import SlabMesh
 from pcpinn.discretize.space import ScalarSpace
+from pcpinn.mesh.generate import generate_mesh
+from pcpinn.mesh.slab_mesh import SlabMesh
 
 HOLED = Rectangle((0, 0), (2, 1)) - Disk((0.7, 0.5), 0.3)
 

@@ -8,9 +8,9 @@ from cases import BOXES, Manufactured, boundary, general, grid, matrix_by_differ
 from pcpinn import Cauchy, Dirichlet, Disk, Field, Interval, Mesh, Natural, Neumann, Open, Pin, Problem, Rectangle
 from pcpinn.discretize.finite_differences import FiniteDifferences
 from pcpinn.discretize.finite_elements import FiniteElements
-from pcpinn.discretize.generate import generate_mesh
 from pcpinn.discretize.system import linear_system
 from pcpinn.errors import PcpinnError
+from pcpinn.mesh.generate import generate_mesh
 
 COUNTS = {1: (80, 160), 2: (12, 24), 3: (8, 16)}
 

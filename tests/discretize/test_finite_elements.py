@@ -25,9 +25,9 @@ from pcpinn import Cauchy, Dirichlet, Disk, Field, Interval, Mesh, Natural, Neum
 from pcpinn.discretize.batches import cell_batches
 from pcpinn.discretize.elements import lagrange_element
 from pcpinn.discretize.finite_elements import FiniteElements
-from pcpinn.discretize.generate import generate_mesh
 from pcpinn.discretize.system import linear_system
 from pcpinn.errors import PcpinnError
+from pcpinn.mesh.generate import generate_mesh
 from pcpinn.problem.shapes import Rectangle
 
 # (dimension, degree) -> cells along a side of two meshes, one twice as fine as the other

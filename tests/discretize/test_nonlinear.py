@@ -8,7 +8,6 @@ from cases import Manufactured, grid
 from pcpinn import Dirichlet, Interval, Natural, Neumann, Periodic, Problem, Rectangle
 from pcpinn.discretize.finite_differences import FiniteDifferences
 from pcpinn.discretize.finite_elements import FiniteElements
-from pcpinn.discretize.generate import generate_mesh
 from pcpinn.discretize.nonlinear import (
     constrained_residual,
     damping_factor,
@@ -17,10 +16,11 @@ from pcpinn.discretize.nonlinear import (
     linearised_system,
     solve_newton,
 )
-from pcpinn.discretize.slab_mesh import SlabMesh
 from pcpinn.discretize.slabs import TimeSlabs
 from pcpinn.discretize.system import check_functions, linear_system
 from pcpinn.errors import PcpinnError
+from pcpinn.mesh.generate import generate_mesh
+from pcpinn.mesh.slab_mesh import SlabMesh
 
 SQUARE = Rectangle((0, 0), (1, 1))
 SIDES = SQUARE.boundary_names

@@ -8,11 +8,11 @@ import skfem
 from test_generate import assert_conforming, measure, side_measure
 
 from pcpinn.discretize.finite_elements import FiniteElements
-from pcpinn.discretize.generate import generate_mesh
-from pcpinn.discretize.mesh import Mesh
-from pcpinn.discretize.mesh_check import check_mesh
 from pcpinn.discretize.refine import refined
 from pcpinn.discretize.system import linear_system
+from pcpinn.mesh.check import check_mesh
+from pcpinn.mesh.generate import generate_mesh
+from pcpinn.mesh.mesh import Mesh
 from pcpinn.problem.conditions import Dirichlet
 from pcpinn.problem.problem import Problem
 from pcpinn.problem.shapes import Ball, Box, Disk, Interval, Rectangle

@@ -20,11 +20,11 @@ from pcpinn import (
     Robin,
 )
 from pcpinn.discretize.finite_elements import FiniteElements
-from pcpinn.discretize.generate import generate_mesh
-from pcpinn.discretize.slab_mesh import SlabMesh
 from pcpinn.discretize.slabs import TimeSlabs
 from pcpinn.discretize.system import linear_system
 from pcpinn.discretize.time_scheme import slab_times
+from pcpinn.mesh.generate import generate_mesh
+from pcpinn.mesh.slab_mesh import SlabMesh
 
 pytestmark = pytest.mark.filterwarnings("ignore:no condition on")
 

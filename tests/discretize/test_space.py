@@ -5,8 +5,8 @@ import pytest
 from cases import BOXES, grid
 
 from pcpinn import Disk, Field, Interval, Rectangle
-from pcpinn.discretize.generate import generate_mesh
 from pcpinn.discretize.space import ScalarSpace, Space
+from pcpinn.mesh.generate import generate_mesh
 
 DEGREES = [(d, k) for d in (1, 2, 3) for k in (1, 2, 3, 4) if d < 3 or k < 3]
 SQUARE_WITH_HOLE = Rectangle((0, 0), (1, 1)) - Disk((0.5, 0.5), 0.2, name="hole")

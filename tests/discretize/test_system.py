@@ -9,9 +9,9 @@ from cases import BOXES, boundary, general, grid, poisson
 from pcpinn import Dirichlet, Field, Interval, Natural, Neumann, Periodic, Pin, Problem, Rectangle, Robin
 from pcpinn.discretize.finite_differences import FiniteDifferences
 from pcpinn.discretize.finite_elements import FiniteElements
-from pcpinn.discretize.generate import generate_mesh
 from pcpinn.discretize.system import linear_system, solve_sparse
 from pcpinn.errors import PcpinnError, PcpinnWarning
+from pcpinn.mesh.generate import generate_mesh
 
 SQUARE = Rectangle((0, 0), (1, 1))
 MIXED = {

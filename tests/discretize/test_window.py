@@ -6,9 +6,9 @@ import torch
 from over_time import convection, membrane, ring, travelling
 
 from pcpinn import Dirichlet, Interval, PcpinnError, Problem
-from pcpinn.discretize.generate import generate_mesh
 from pcpinn.discretize.step_scheme import Layers, step_scheme
 from pcpinn.discretize.window import MarchSpace, Window
+from pcpinn.mesh.generate import generate_mesh
 from pcpinn.precondition.stages import Stages
 from pcpinn.precondition.window_residual import WindowResidual
 

@@ -11,9 +11,9 @@ from cases import poisson as convection
 
 from pcpinn import Box, Dirichlet, Neumann, Periodic, Problem, Rectangle, Robin
 from pcpinn.discretize.finite_elements import FiniteElements
-from pcpinn.discretize.generate import generate_mesh
 from pcpinn.discretize.system import linear_system
 from pcpinn.errors import PcpinnError
+from pcpinn.mesh.generate import generate_mesh
 from pcpinn.precondition import AMG, PreconditionedResidual, estimate_quality
 from pcpinn.precondition.amg import ritz_values, split_unknowns
 from pcpinn.precondition.chebyshev import chebyshev, contraction

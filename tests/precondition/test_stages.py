@@ -7,9 +7,9 @@ import torch
 from over_time import convection, membrane, ring
 
 from pcpinn import PcpinnError
-from pcpinn.discretize.generate import generate_mesh
 from pcpinn.discretize.step_scheme import Layers, step_scheme
 from pcpinn.discretize.window import MarchSpace, Window
+from pcpinn.mesh.generate import generate_mesh
 from pcpinn.precondition.polynomial import PolynomialSolver
 from pcpinn.precondition.stages import Stages
 from pcpinn.precondition.torch_sparse import csr_tensor

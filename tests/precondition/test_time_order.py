@@ -6,11 +6,11 @@ import scipy.sparse as sp
 import torch
 
 from pcpinn import Dirichlet, Interval, Neumann, PcpinnError, Problem, Settings
-from pcpinn.discretize.generate import generate_mesh
-from pcpinn.discretize.slab_mesh import SlabMesh
 from pcpinn.discretize.slabs import TimeSlabs
 from pcpinn.discretize.system import linear_system, solve_sparse
 from pcpinn.discretize.time_scheme import slab_times
+from pcpinn.mesh.generate import generate_mesh
+from pcpinn.mesh.slab_mesh import SlabMesh
 from pcpinn.precondition import Separable, TimeOrder
 from pcpinn.solve.build import make_preconditioner
 

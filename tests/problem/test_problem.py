@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from pcpinn import Dirichlet, Disk, Field, Interval, Mesh, Neumann, Periodic, Pin, Problem, Rectangle
-from pcpinn.discretize.generate import generate_mesh
 from pcpinn.errors import PcpinnError, PcpinnWarning
+from pcpinn.mesh.generate import generate_mesh
 
 SQUARE = Rectangle((0, 0), (1, 1))
 

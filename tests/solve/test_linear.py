@@ -9,8 +9,8 @@ import torch
 from small import line, plane, quick, two_fields, vector
 
 from pcpinn import Dirichlet, Interval, Mesh, Neumann, Pin, Problem, Progress, Reference, Settings, load, solve
-from pcpinn.discretize.generate import generate_mesh
 from pcpinn.errors import PcpinnError
+from pcpinn.mesh.generate import generate_mesh
 from pcpinn.solve import run as run_module
 from pcpinn.train import GaussNewton
 

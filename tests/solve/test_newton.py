@@ -18,13 +18,14 @@ from pcpinn import (
     Rectangle,
     Reference,
     Settings,
+    certify,
     continuation,
     load,
     solve,
 )
 from pcpinn.baselines import solve_pinn
+from pcpinn.solution.folder import read_network
 from pcpinn.solve.newton_steps import NotConverged
-from pcpinn.solve.run_folder import read_network
 
 SMALL = {"cells": (6,), "degree": 3, "width": 8, "depth": 1, "features": "none", "iterations": 80, "device": "cpu"}
 X = np.linspace(0, 1, 41)[:, None]
@@ -72,7 +73,7 @@ def test_a_quasilinear_problem_in_two_dimensions():
     assert corrections[1] < corrections[0] / 5
     assert corrections[2] < corrections[1] / 5
     assert newton["iterations"] <= 7
-    assert solution.certify().estimate == pytest.approx(errors["estimate"])
+    assert certify(solution).estimate == pytest.approx(errors["estimate"])
 
 
 @pytest.mark.parametrize("linearisation", ["newton", "linear-part"])

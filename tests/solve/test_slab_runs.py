@@ -9,7 +9,7 @@ import torch
 import pcpinn
 from pcpinn import Dirichlet, Interval, Neumann, PcpinnError, Problem, Rectangle, Reference, Settings, solve
 from pcpinn.baselines import find_method
-from pcpinn.discretize.slab_mesh import SlabMesh
+from pcpinn.mesh.slab_mesh import SlabMesh
 from pcpinn.solve.build import make_mesh
 
 SMALL = {"cells": (4,), "time_cells": 2, "time_scheme": "radau", "time_order": 3, "degree": 3, "width": 10, "depth": 2,

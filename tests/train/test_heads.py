@@ -5,7 +5,7 @@ import torch
 
 from pcpinn.network import MLP, Architecture, Features
 from pcpinn.precondition.misfit import Misfit
-from pcpinn.solve.march_window import WindowNodes
+from pcpinn.solve.march.window import WindowNodes
 from pcpinn.train import LeastSquares, heads
 from pcpinn.train.heads import HeadSolver
 

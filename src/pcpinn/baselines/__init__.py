@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..errors import PcpinnError
+from ..solution.solution import Solution
 from ..solve.linear import solve
-from ..solve.solution import Solution
 from .fem_fit import solve_fem_fit
 from .pinn import solve_pinn
 

@@ -11,9 +11,9 @@ from ..discretize.system import LinearSystem
 from ..network.mlp import MLP
 from ..precondition.misfit import Misfit
 from ..problem.problem import Problem
+from ..solution.solution import Solution
 from ..solve.run import run
 from ..solve.settings import Settings
-from ..solve.solution import Solution
 from ..train import LeastSquares
 
 

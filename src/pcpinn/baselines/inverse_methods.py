@@ -12,26 +12,27 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..discretize.equations import Equations
-from ..discretize.slab_mesh import AnyMesh
 from ..environment import describe_environment, peak_memory
 from ..errors import PcpinnError
+from ..invert.equations import Equations
+from ..invert.files import create_inverse, finish_inverse
+from ..invert.infer import infer
+from ..invert.model import InverseModel, make_coefficients
+from ..invert.nodal_files import finish_nodal, nodal_solution
+from ..invert.observations import Observations, as_data
+from ..invert.settings import InverseSettings
+from ..invert.setup import make_equations
+from ..invert.solution import InverseSolution
+from ..invert.truth import Truth, compare_inverse
+from ..mesh.slab_mesh import AnyMesh
 from ..problem.family import Family
 from ..problem.problem import Problem
 from ..problem.unknowns import Coefficient, Unknown
 from ..progress import Progress
+from ..solution.folder import require_free
+from ..solution.reference import ERRORS
+from ..solution.solution import Solution
 from ..solve.build import make_device, make_mesh, make_network
-from ..solve.inverse import infer
-from ..solve.inverse_files import create_inverse, finish_inverse
-from ..solve.inverse_model import InverseModel, make_coefficients
-from ..solve.inverse_settings import InverseSettings
-from ..solve.inverse_setup import make_equations
-from ..solve.inverse_solution import InverseSolution, Truth, compare_inverse
-from ..solve.nodal_files import finish_nodal, nodal_solution
-from ..solve.observations import Observations, as_data
-from ..solve.reference import ERRORS
-from ..solve.run_folder import require_free
-from ..solve.solution import Solution
 from ..train import Adam, Stopping, train
 from .adjoint import Descent
 from .pinn_inverse import InverseStrongLoss
@@ -140,9 +141,9 @@ class _Run:
         """Make the folder; seconds of the set-up."""
         if self.out is not None:
             fields = [asdict(f) for f in self.family.base.unknowns]
-            create_inverse(
-                self.out, {**self.facts, "fields": fields, "settings": self.settings.to_dict()}, self.mesh, self.data
-            )
+            record = {**self.facts, "fields": fields, "settings": self.settings.to_dict()}
+            kind = "nodal" if self.method.startswith("adjoint") else "inverse"
+            create_inverse(self.out, record, self.mesh, self.data, kind)
         return time.perf_counter() - self.started
 
     def conclude(self, solution: InverseSolution, setup_s: float, train_s: float, device: torch.device) -> None:

@@ -12,16 +12,16 @@ from torch import Tensor
 from ..discretize.pointwise import Pointwise
 from ..discretize.system import LinearSystem
 from ..errors import PcpinnError
+from ..mesh.points import interior_points, spacing_of
 from ..network.ansatz import Located
 from ..network.mlp import MLP
 from ..problem.problem import Problem
-from ..solve.hard import make_ansatz
-from ..solve.points import interior_points, spacing_of
+from ..solution.solution import Solution
 from ..solve.run import run
 from ..solve.settings import Settings
-from ..solve.solution import Solution
-from .conditions import condition_terms
-from .strong_form import Term, strong_residual
+from ..strong.conditions import condition_terms
+from ..strong.form import Term, strong_residual
+from ..strong.hard import make_ansatz
 
 
 class StrongLoss:

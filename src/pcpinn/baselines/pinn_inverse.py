@@ -13,19 +13,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..discretize.mesh import Mesh
 from ..discretize.pointwise import Pointwise, dirichlet_values, unpack
 from ..errors import PcpinnError
+from ..invert.model import InverseModel
+from ..invert.observations import Observations
+from ..invert.settings import InverseSettings
+from ..mesh.mesh import Mesh
+from ..mesh.points import boundary_points, interior_points, spacing_of
 from ..problem.conditions import Condition, Dirichlet, Free, Natural, evaluate
 from ..problem.family import Family
 from ..problem.problem import Problem
 from ..problem.unknowns import Coefficient
-from ..solve.inverse_model import InverseModel
-from ..solve.inverse_settings import InverseSettings
-from ..solve.observations import Observations
-from ..solve.points import boundary_points, interior_points, spacing_of
-from .conditions import condition_terms
-from .strong_form import state_at, strong_residual
+from ..strong.conditions import condition_terms
+from ..strong.form import state_at, strong_residual
 
 _HUBER = 1.345  # beyond so many standard deviations a residual counts linearly
 

@@ -14,12 +14,12 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from ..discretize.equations import Equations, Tangent
 from ..errors import PcpinnError
+from ..invert.choice import Discrete
+from ..invert.equations import Equations, Tangent
+from ..invert.observations import Observations
+from ..invert.setup import known_nodes, space_of
 from ..problem.unknowns import Coefficient
-from ..solve.inverse_choice import Discrete
-from ..solve.inverse_setup import known_nodes, space_of
-from ..solve.observations import Observations
 from .smoothness import Roughness, free_roughness, roughness
 
 _HUBER = 1.345  # beyond so many standard deviations a residual counts linearly

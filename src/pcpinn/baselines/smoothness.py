@@ -12,9 +12,9 @@ import scipy.sparse as sp
 import skfem
 from skfem.helpers import dot, grad
 
-from ..discretize.equations import Equations
 from ..discretize.slabs import TimeSlabs
 from ..discretize.space import ScalarSpace, Space
+from ..invert.equations import Equations
 from ..problem.conditions import Free
 
 _CORNER = 0.01  # total variation is smoothed below slopes of so many s / L

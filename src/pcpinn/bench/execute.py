@@ -16,7 +16,7 @@ from ..environment import reset_peak_memory
 from ..errors import PcpinnError
 from ..files import read_json, write_atomically, write_json
 from ..progress import Progress
-from ..solve.run_folder import read_run
+from ..solution.folder import read_run
 from .cell import Cell, task_of
 from .folder import BenchFolder
 from .plan import Planned

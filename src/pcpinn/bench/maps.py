@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from ..discretize.slab_mesh import AnyMesh
-from ..solve.reference import Reference
-from ..solve.solution import Solution
+from ..mesh.slab_mesh import AnyMesh
+from ..solution.reference import Reference
+from ..solution.solution import Solution
 from .graphics import colour, new_figure, plain
 
 _SLICES, _COMPONENTS = 3, 3

@@ -11,9 +11,9 @@ from ..catalog import CATALOG
 from ..catalog.reference_file import read_reference
 from ..errors import PcpinnError
 from ..files import read_json, write_atomically
-from ..solve.reference import Reference
-from ..solve.run_folder import load
-from ..solve.solution import Solution
+from ..solution.load import load
+from ..solution.reference import Reference
+from ..solution.solution import Solution
 from ..train.history import History
 from .cell import Cell
 from .figures import convergence, overview, sweep_figure

@@ -9,8 +9,8 @@ from ..catalog.task import Task
 from ..discretize.system import linear_system
 from ..precondition import AutoILU
 from ..precondition.inverse_norm import measures
+from ..solution.folder import read_mesh_arrays
 from ..solve.build import make_discretisation, make_preconditioner
-from ..solve.run_folder import read_mesh_arrays
 
 _AFFORDABLE = {
     1: 10**6,

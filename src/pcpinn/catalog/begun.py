@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ..errors import PcpinnError
-from ..solve.run_folder import read_run
+from ..solution.folder import read_run
 from ..solve.settings import Settings
 
 AnySettings = TypeVar("AnySettings", bound=Settings)

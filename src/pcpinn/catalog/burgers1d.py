@@ -13,7 +13,7 @@ from ..problem.conditions import Dirichlet, Neumann
 from ..problem.field import Local
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 from .burgers1d_c import STEPS
 from .entry import PAPER, Entry
 from .evaluation import grid_points

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 from .evaluation import grid_points
 
 VISCOSITY = 0.01 / np.pi

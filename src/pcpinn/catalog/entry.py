@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import PcpinnError
 from ..problem.problem import Problem
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 from ..solve.settings import Settings
 
 PRESETS = ("quick", "default", "paper")

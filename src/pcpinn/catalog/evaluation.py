@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 from .screened_poisson import SeriesSolution
 
 

@@ -8,7 +8,7 @@ import torch
 from ..problem.conditions import Dirichlet, Neumann, Robin
 from ..problem.problem import Problem
 from ..problem.shapes import Disk, Rectangle, Shape
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 from .entry import PAPER3D, Entry
 from .reference_file import shipped_reference
 

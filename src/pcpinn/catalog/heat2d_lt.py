@@ -8,7 +8,7 @@ from ..problem.conditions import Dirichlet
 from ..problem.field import Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 from .entry import PAPER_STEPS, Entry
 from .reference_file import shipped_reference
 

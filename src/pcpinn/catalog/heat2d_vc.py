@@ -9,7 +9,7 @@ from ..problem.conditions import Dirichlet, Neumann
 from ..problem.field import Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 from .entry import PAPER_GAUSSIAN, Entry
 from .random_field import nearest, two_phases
 from .reference_file import shipped_reference

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import PcpinnError
+from ..invert.observations import Observations
+from ..invert.settings import InverseSettings
+from ..invert.truth import Truth
 from ..problem.family import Family
 from ..problem.problem import Problem
 from ..problem.unknowns import Unknown
-from ..solve.inverse_settings import InverseSettings
-from ..solve.inverse_solution import Truth
-from ..solve.observations import Observations
 from .entry import PAPER, _number
 
 # The paper's appendix: Jacobi anew in every iteration, Adam; data alone first. Weights of the parts of its loss are not given.

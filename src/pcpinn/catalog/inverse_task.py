@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PcpinnError
+from ..invert.files import read_data
+from ..invert.infer import infer
+from ..invert.observations import Observations, read_observations
+from ..invert.settings import InverseSettings
+from ..invert.solution import InverseSolution
+from ..invert.truth import Truth
 from ..problem.family import Family
 from ..problem.problem import Problem
 from ..problem.shape_base import SpaceTime
 from ..problem.unknowns import Unknown
 from ..progress import Progress
-from ..solve.inverse import infer
-from ..solve.inverse_files import read_data
-from ..solve.inverse_settings import InverseSettings
-from ..solve.inverse_solution import InverseSolution, Truth
-from ..solve.observations import Observations, read_observations
 from . import INVERSE
 from .begun import named_again, read_begun, require_same
 from .inverse_entry import PAPER_INVERSE

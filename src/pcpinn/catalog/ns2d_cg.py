@@ -7,7 +7,7 @@ import torch
 from ..problem.conditions import Dirichlet, Neumann
 from ..problem.problem import Problem
 from ..problem.shapes import Polygon
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 from .entry import PAPER, Entry
 from .navier_stokes import FIELDS, convection, momentum_flux
 from .reference_file import shipped_reference

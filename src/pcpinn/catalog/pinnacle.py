@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import PcpinnError
 from ..problem.problem import Problem
 from ..problem.shapes import Domain
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 from .reference_file import space_time_points
 
 

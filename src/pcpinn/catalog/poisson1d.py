@@ -8,7 +8,7 @@ import torch
 from ..problem.conditions import Dirichlet
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 from .entry import PAPER, Entry
 
 

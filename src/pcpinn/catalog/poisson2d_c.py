@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..problem.conditions import Dirichlet
 from ..problem.problem import Problem
 from ..problem.shapes import Disk, Rectangle
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 from .entry import PAPER, Entry
 from .evaluation import series_reference
 from .screened_poisson import RectangleWithHoles, solve_screened_poisson

@@ -8,7 +8,7 @@ import torch
 from ..problem.conditions import Robin
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 from .entry import PAPER, Entry
 from .reference_file import shipped_reference
 

@@ -7,7 +7,7 @@ import torch
 from ..problem.conditions import Neumann
 from ..problem.problem import Problem
 from ..problem.shapes import Ball, Box
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 from .entry import PAPER, Entry
 from .reference_file import shipped_reference
 

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..invert.observations import Observations
+from ..invert.truth import Truth
 from ..problem.conditions import Condition, Dirichlet, Free
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..problem.unknowns import Coefficient, Unknown
-from ..solve.inverse_solution import Truth
-from ..solve.observations import Observations
 from .evaluation import grid_points
 from .inverse_entry import PAPER_INVERSE, InverseEntry
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..errors import PcpinnError
 from ..files import read_tensors, write_tensors
+from ..solution.folder import mesh_from_tensors, mesh_tensors
+from ..solution.reference import Reference
 from ..solve.build import make_mesh
-from ..solve.reference import Reference
-from ..solve.run_folder import mesh_from_tensors, mesh_tensors
 from ..solve.settings import Settings
 from .task import Task, catalog_task, same_file
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import PcpinnError
 from ..files import write_atomically
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 
 _FORMAT = 1
 _LARGEST = 512 * 2**20  # bytes after decompression

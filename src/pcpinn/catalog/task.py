@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..discretize.slab_mesh import AnyMesh
 from ..errors import PcpinnError
 from ..files import write_json
+from ..mesh.slab_mesh import AnyMesh
 from ..problem.problem import Problem
 from ..progress import Progress
+from ..solution.reference import Reference
+from ..solution.solution import Solution
 from ..solve.linear import solve
-from ..solve.reference import Reference
 from ..solve.settings import Settings
-from ..solve.solution import Solution
 from . import find_entry
 from .begun import named_again, read_begun, require_same
 from .entry import PAPER, PRESETS

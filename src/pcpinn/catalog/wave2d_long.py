@@ -9,7 +9,7 @@ from ..problem.conditions import Condition, Dirichlet, Neumann
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 from .entry import PAPER_GAUSSIAN, Entry
 from .evaluation import grid_points
 

@@ -14,7 +14,7 @@ import torch
 from ..problem.conditions import Dirichlet, Neumann
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 from .entry import PAPER_GAUSSIAN, Entry
 from .evaluation import grid_points
 

@@ -17,10 +17,11 @@ from ..catalog import CATALOG, INVERSE, PRESETS, find_entry
 from ..catalog.prepared import SUFFIX, read_prepared, write_prepared
 from ..catalog.task import Task, catalog_task, find_task, task_from_file, task_of_run
 from ..errors import PcpinnError, PcpinnWarning
-from ..solve.over_time import FPS, FRAMES
-from ..solve.reference import Reference
-from ..solve.run_folder import load, read_run, require_free
-from ..solve.solution import Solution
+from ..solution.folder import read_run, require_free
+from ..solution.load import load
+from ..solution.over_time import FPS, FRAMES
+from ..solution.reference import Reference
+from ..solution.solution import Solution
 from .bench import bench, report
 from .conclude import conclude, describe
 from .condition import condition

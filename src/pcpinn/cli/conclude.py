@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ..errors import PcpinnError, PcpinnWarning
-from ..solve.report import write_report
-from ..solve.solution import Solution
+from ..solution.report import write_report
+from ..solution.solution import Solution
 
 
 def describe(solution: Solution, folder: Path, reference: Any) -> None:

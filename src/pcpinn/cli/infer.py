@@ -12,8 +12,8 @@ from rich.table import Table
 from ..baselines.inverse_methods import INVERSE_METHODS, settings_for
 from ..catalog.inverse_task import InverseTask, find_inverse, inverse_of_run
 from ..errors import PcpinnError
-from ..solve.inverse_solution import InverseSolution
-from ..solve.run_folder import read_run, require_free
+from ..invert.solution import InverseSolution
+from ..solution.folder import read_run, require_free
 from .conclude import conclude, describe
 from .display import number, run_table, standard_output_kept_clean, working_progress
 from .options import AsJson, Changes, free_folder, pairs

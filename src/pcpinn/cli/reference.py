@@ -15,7 +15,7 @@ from ..catalog.makers import MAKERS, agreement, find_maker
 from ..catalog.makers.maker import Maker
 from ..catalog.reference_file import read_shipped, write_reference
 from ..errors import PcpinnError
-from ..solve.reference import Reference
+from ..solution.reference import Reference
 from .display import TerminalProgress, number, standard_output_kept_clean
 
 reference_app = typer.Typer(

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from ..errors import PcpinnError
-from ..solve.run_folder import require_free
+from ..solution.folder import require_free
 from ..study import STUDIES, conduct, find_study, is_unfinished, read_study, write_study
 from .display import standard_output_kept_clean, working_progress
 from .options import AsJson, Changes, pairs

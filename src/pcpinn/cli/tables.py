@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import PcpinnError
 from ..files import write_atomically
-from ..solve.solution import Solution
+from ..solution.solution import Solution
 
 _AXES = ("x", "y", "z")
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from ..discretize.pointwise import dirichlet_values
-from ..discretize.slab_mesh import AnyMesh
+from ..mesh.slab_mesh import AnyMesh
 from ..problem.conditions import Dirichlet, Periodic
 from ..problem.problem import Problem
 from .findings import Finding, graded

@@ -11,19 +11,19 @@ import scipy.sparse as sp
 import torch
 
 from ..discretize.constraints import Constraints
-from ..discretize.mesh import Mesh
 from ..discretize.nonlinear import Linearisation, linearised_system, solve_newton
-from ..discretize.slab_mesh import AnyMesh
 from ..discretize.slabs import TimeSlabs
 from ..discretize.system import Discretisation, LinearSystem, check_functions, distinct_points, eliminate, linear_part
 from ..errors import PcpinnError
+from ..mesh.mesh import Mesh
+from ..mesh.slab_mesh import AnyMesh
 from ..precondition import AutoILU, Preconditioner
 from ..precondition.inverse_norm import Map, largest_singular, measures
 from ..problem.conditions import Open
+from ..problem.field import component_names
 from ..problem.problem import Problem
 from ..solve.build import make_discretisation, make_mesh, make_preconditioner
 from ..solve.settings import Settings
-from ..solve.solution import component_names
 from .inverse import Inverse, inverse_of
 from .l2 import Gauge, gauge, mass_matrix, norm_of_right_hand_side
 from .record import ConditionNumber, Direction, Preconditioned, condition_of

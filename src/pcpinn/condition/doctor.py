@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..discretize.mesh import Mesh
-from ..discretize.slab_mesh import AnyMesh, SlabMesh
 from ..errors import PcpinnError
+from ..mesh.mesh import Mesh
+from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..precondition import ILU
+from ..problem.field import component_names
 from ..problem.problem import Problem
 from ..solve.build import make_discretisation, make_mesh, make_network
 from ..solve.settings import Settings
-from ..solve.solution import component_names
 from .checks import boundary_findings, scaling_findings
 from .discrete import Examined, examine, measured_with
 from .findings import ORDER, Finding, graded

@@ -24,12 +24,12 @@ from scipy.spatial import cKDTree
 from ..discretize.constraints import Constraints
 from ..discretize.finite_differences import FiniteDifferences
 from ..discretize.finite_elements import FiniteElements
-from ..discretize.mesh import Mesh
 from ..discretize.pointwise import Pointwise
 from ..discretize.slabs import TimeSlabs
 from ..discretize.space import ScalarSpace, Space
 from ..discretize.system import Discretisation
 from ..discretize.time_scheme import TimeScheme, gauss_points
+from ..mesh.mesh import Mesh
 
 _CHUNK = 200_000  # points evaluated at once
 

@@ -18,21 +18,21 @@ from skfem.quadrature import get_quadrature
 from torch import Tensor
 
 from ..discretize.elements import lagrange_element
-from ..discretize.mesh import Mesh
 from ..discretize.pointwise import BoundaryFlux, Pointwise
 from ..discretize.refine import refined
-from ..discretize.slab_mesh import AnyMesh
 from ..discretize.system import check_functions, linear_part
 from ..errors import PcpinnError
+from ..mesh.mesh import Mesh
+from ..mesh.points import boundary_points, spacing_of
+from ..mesh.slab_mesh import AnyMesh
 from ..network.mlp import MLP
 from ..problem.conditions import Cauchy, Condition, Dirichlet, NaturalCondition, Open, Periodic
+from ..problem.field import component_names
 from ..problem.problem import Problem
 from ..solve.build import make_discretisation, make_mesh, make_network
-from ..solve.hard import make_ansatz
 from ..solve.linear import solve
-from ..solve.points import boundary_points, spacing_of
 from ..solve.settings import Settings
-from ..solve.solution import component_names
+from ..strong.hard import make_ansatz
 from .l2 import mass_matrix, right_hand_side
 from .linear_operator import (
     PointFunction,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..discretize.slab_mesh import AnyMesh
 from ..errors import PcpinnError
+from ..mesh.slab_mesh import AnyMesh
 from ..precondition import Preconditioner
 from ..problem.problem import Problem
 from ..solve.settings import Settings

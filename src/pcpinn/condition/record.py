@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from ..discretize.slab_mesh import AnyMesh
 from ..errors import PcpinnError
+from ..mesh.slab_mesh import AnyMesh
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,14 @@ class Direction:
             PcpinnError: without matplotlib.
         """
         try:
-            from ..solve.picture import draw
+            from ..solution.picture import draw
         except ModuleNotFoundError as error:
             raise PcpinnError(f"pictures need {error.name}", f"pip install {error.name}") from error
-        return draw(cast(Any, _Pictured(self, title)), Path(path))
+        return draw(self, Path(path), title=title)
+
+    def __call__(self, x: Any) -> np.ndarray:
+        """Its values (n, C) at points (n, d)."""
+        return self.function(np.asarray(x, dtype=np.float64))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -52,17 +56,6 @@ class Direction:
             "names": list(self.names),
             "has_time": self.has_time,
         }
-
-
-class _Pictured:
-    """A direction as pictures of solutions want it."""
-
-    def __init__(self, direction: Direction, title: str) -> None:
-        self.mesh, self.names, self.result = direction.mesh, direction.names, {"problem": title}
-        self._function = direction.function
-
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        return self._function(np.asarray(x, dtype=np.float64))
 
 
 @dataclass(frozen=True)

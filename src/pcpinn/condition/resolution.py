@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from ..discretize.mesh import Mesh
 from ..discretize.pointwise import Pointwise, dirichlet_values
-from ..discretize.slab_mesh import ENDS, AnyMesh, SlabMesh
+from ..mesh.mesh import Mesh
+from ..mesh.slab_mesh import ENDS, AnyMesh, SlabMesh
 from ..problem.conditions import Cauchy, Dirichlet
 from ..problem.problem import Problem
 from .findings import Finding, graded

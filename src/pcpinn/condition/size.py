@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..discretize.mesh import Mesh
-from ..discretize.slab_mesh import SlabMesh
+from ..mesh.mesh import Mesh
+from ..mesh.slab_mesh import SlabMesh
 from ..problem.problem import Problem
 from ..problem.shape_base import SpaceTime
 from ..solve.build import make_discretisation, make_mesh

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ..discretize.slab_mesh import AnyMesh, SlabMesh
 from ..discretize.system import Discretisation
+from ..mesh.slab_mesh import AnyMesh, SlabMesh
 
 _POINTS = 200
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from .mesh import Mesh
-from .slab_mesh import AnyMesh, SlabMesh
+from ..mesh.mesh import Mesh
+from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from .space import ScalarSpace
 
 

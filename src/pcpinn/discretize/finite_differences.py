@@ -20,9 +20,9 @@ from scipy.interpolate import RegularGridInterpolator
 from torch import Tensor
 
 from ..errors import PcpinnError
+from ..mesh.mesh import Mesh
 from ..problem.problem import Problem
 from .constraints import Constraints, find_constraints
-from .mesh import Mesh
 from .pointwise import BoundaryFlux, Pointwise
 
 

@@ -14,10 +14,10 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from ..mesh.mesh import Mesh
 from ..problem.problem import Problem
 from .batches import Batch, Entries, carrying, cell_batches, facet_batch, local_matrices, scatter
 from .constraints import Constraints, carried, find_constraints
-from .mesh import Mesh
 from .pointwise import BoundaryFlux, Pointwise
 from .space import Space
 

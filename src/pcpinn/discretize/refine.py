@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .mesh import Mesh
+from ..mesh.mesh import Mesh
 from .space import ScalarSpace
 
 _EDGES: dict[int, list[tuple[int, int]]] = {

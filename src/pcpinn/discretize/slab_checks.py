@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..errors import PcpinnError
+from ..mesh.slab_mesh import ENDS
 from ..problem.conditions import Cauchy, Dirichlet, Neumann, Open, Periodic
 from ..problem.problem import Problem
-from .slab_mesh import ENDS
 
 
 def check_ends(problem: Problem, scheme: str) -> None:

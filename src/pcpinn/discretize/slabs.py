@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
+from ..mesh.slab_mesh import ENDS, SlabMesh
 from ..problem.problem import Problem
 from .batches import Batch, Entries, carrying, cell_batches, facet_batch, local_matrices, scatter
 from .constraints import Constraints, carried, find_constraints
@@ -24,7 +25,6 @@ from .jets import Jets, boundary_jacobian, boundary_state
 from .kronecker import Kronecker
 from .pointwise import BoundaryFlux, Pointwise
 from .slab_checks import check_ends
-from .slab_mesh import ENDS, SlabMesh
 from .space import Space
 from .time_scheme import SCHEMES, TimeScheme
 

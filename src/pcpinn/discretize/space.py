@@ -12,9 +12,9 @@ from skfem.assembly import Dofs
 from skfem.mapping import Mapping, MappingIsoparametric
 from skfem.quadrature import get_quadrature
 
+from ..mesh.mesh import Mesh
 from ..problem.field import Field
 from .elements import lagrange_element
-from .mesh import Mesh
 
 
 class ScalarSpace:

@@ -17,12 +17,12 @@ import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
+from ..mesh.mesh import Mesh
+from ..mesh.slab_mesh import ENDS
 from ..problem.problem import Problem
 from .batches import Batch, cell_batches, facet_batch
 from .jets import Jets, boundary_jacobian, boundary_state
-from .mesh import Mesh
 from .pointwise import BoundaryFlux, Pointwise
-from .slab_mesh import ENDS
 from .space import Space
 
 _SAMPLES = 64

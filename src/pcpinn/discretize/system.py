@@ -15,11 +15,11 @@ from scipy.spatial import cKDTree
 from torch import Tensor
 
 from ..errors import PcpinnError
+from ..mesh.slab_mesh import AnyMesh
 from ..problem.problem import Problem
 from .check import check_boundary, check_pointwise
 from .constraints import Constraints
 from .pointwise import BoundaryFlux, Pointwise
-from .slab_mesh import AnyMesh
 from .slabs import TimeSlabs
 
 

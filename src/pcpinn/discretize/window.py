@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
+from ..mesh.mesh import Mesh
+from ..mesh.slab_mesh import ENDS
 from ..problem.problem import Problem
 from .constraints import Constraints, find_constraints
-from .mesh import Mesh
-from .slab_mesh import ENDS
 from .spatial_form import SpatialForm
 from .step_scheme import Layers
 from .system import distinct_points

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -72,3 +73,8 @@ def as_fields(fields: object) -> tuple[Field, ...]:
     if not result or len(set(names)) != len(names):
         raise PcpinnError(f"fields {names} are empty or repeat a name", "give each field its own name")
     return result
+
+
+def component_names(fields: Sequence[Field]) -> tuple[str, ...]:
+    """A name per component: u, or u1, u2 for a vector."""
+    return tuple(f.name if f.components == 1 else f"{f.name}{k + 1}" for f in fields for k in range(f.components))

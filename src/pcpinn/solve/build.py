@@ -9,14 +9,14 @@ import torch
 
 from ..discretize.finite_differences import FiniteDifferences
 from ..discretize.finite_elements import FiniteElements
-from ..discretize.generate import generate_mesh
-from ..discretize.mesh import Mesh
-from ..discretize.mesh_check import check_mesh
-from ..discretize.slab_mesh import AnyMesh, SlabMesh
 from ..discretize.slabs import TimeSlabs
 from ..discretize.system import Discretisation
 from ..discretize.time_scheme import slab_times
 from ..errors import PcpinnError
+from ..mesh.check import check_mesh
+from ..mesh.generate import generate_mesh
+from ..mesh.mesh import Mesh
+from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network import MLP, Architecture, Features
 from ..precondition import (
     AMG,

@@ -16,17 +16,19 @@ import numpy as np
 import torch
 
 from ..discretize.finite_elements import FiniteElements
-from ..discretize.mesh import Mesh
 from ..discretize.nonlinear import linearised_system
 from ..discretize.refine import refined
-from ..discretize.slab_mesh import AnyMesh, SlabMesh
 from ..discretize.slabs import TimeSlabs
 from ..discretize.system import LinearSystem, check_functions, linear_part, solve_krylov
 from ..errors import PcpinnError
+from ..mesh.mesh import Mesh
+from ..mesh.slab_mesh import AnyMesh, SlabMesh
+from ..network.marched import MarchedNetwork
 from ..network.mlp import MLP
 from ..precondition import ILU
 from ..precondition.inverse_norm import preconditioned_inverse_norm
 from ..problem.problem import Problem
+from ..solution.solution import Solution
 from .build import make_mesh, make_preconditioner
 from .settings import Settings
 from .start import nodal_start
@@ -61,7 +63,27 @@ class ErrorEstimate:
         return asdict(self)
 
 
-def certify(
+def certify(solution: Solution, problem: Problem | None = None) -> ErrorEstimate:
+    """Estimate the total relative L2 error of an answer without a reference, on a finer discretisation.
+
+    Args:
+        solution: of `pcpinn.solve` or `pcpinn.load`.
+        problem: the PDE; needed only for a solution that was loaded from disk.
+
+    Raises:
+        PcpinnError: for a march, or when no finer discretisation can be made or factorised.
+    """
+    if isinstance(solution.network, MarchedNetwork):
+        raise PcpinnError(
+            "the error of a march is not estimated", "compare with a march of half the steps or twice the cells"
+        )
+    known = problem or solution.problem
+    if known is None:
+        raise PcpinnError("a loaded solution does not know its equations", "call pcpinn.certify(solution, problem)")
+    return estimate_error(solution.network, known, solution.mesh, Settings.from_dict(solution.settings))
+
+
+def estimate_error(
     network: MLP, problem: Problem, mesh: AnyMesh, settings: Settings, affordable: bool = False
 ) -> ErrorEstimate:
     """Estimate the total relative L2 error of a network.
@@ -83,7 +105,7 @@ def certify(
     if affordable and finer.size > (_AFFORDABLE_SLABS if by_slabs else _AFFORDABLE_UNKNOWNS[mesh.dimension]):
         raise PcpinnError(
             f"a finer discretisation ({how}) has {finer.size} unknowns, which would cost more than the solve itself",
-            "call solution.certify() if you want it all the same",
+            "call pcpinn.certify(solution) if you want it all the same",
         )
     if check_functions(finer):
         system = linear_part(finer)

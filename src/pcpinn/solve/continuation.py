@@ -10,10 +10,10 @@ from typing import Any
 from ..errors import PcpinnError
 from ..problem.problem import Problem
 from ..progress import Progress
+from ..solution.reference import Reference
+from ..solution.solution import Solution
 from .linear import solve
-from .reference import Reference
 from .settings import Settings
-from .solution import Solution
 from .start import Start
 
 

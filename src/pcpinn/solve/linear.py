@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..discretize.slab_mesh import AnyMesh
 from ..discretize.system import LinearSystem
+from ..mesh.slab_mesh import AnyMesh
 from ..network.mlp import MLP
 from ..precondition import Kept
 from ..precondition.operator import PreconditionedResidual
 from ..problem.problem import Problem
 from ..progress import Progress
+from ..solution.reference import Reference
+from ..solution.solution import Solution
 from ..train import LeastSquares
 from .build import make_preconditioner
-from .march import march
-from .reference import Reference
+from .march.march import march
 from .run import run
 from .settings import Settings
-from .solution import Solution
 from .start import Start
 
 

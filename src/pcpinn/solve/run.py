@@ -15,22 +15,23 @@ import torch
 
 from ..discretize.nonlinear import Linearisation, first_linearisation, linearised_system, solve_newton
 from ..discretize.nonlinear import direct as by_factors
-from ..discretize.slab_mesh import AnyMesh
 from ..discretize.system import Discretisation, LinearSystem, check_functions, linear_part, solve_krylov
 from ..environment import describe_environment, peak_memory
 from ..errors import PcpinnError
+from ..mesh.slab_mesh import AnyMesh
 from ..network.mlp import MLP
+from ..problem.field import component_names
 from ..problem.problem import Problem
 from ..progress import Progress
+from ..solution.folder import create_run, finish_run, keep_network, read_mesh_arrays, require_free
+from ..solution.reference import ERRORS, Reference, compare
+from ..solution.solution import Solution
 from ..train import Checkpoints, LeastSquares, Loss, Stopping, Training, train
 from .build import make_device, make_discretisation, make_mesh, make_network, make_optimiser
-from .certify import certify
+from .certify import estimate_error
 from .newton import MakeStep, Newton
 from .newton_steps import NotConverged
-from .reference import ERRORS, Reference, compare
-from .run_folder import create_run, finish_run, keep_network, read_mesh_arrays, require_free
 from .settings import Settings
-from .solution import Solution, component_names
 from .start import Start, nodal_start, take_over
 
 MakeLoss = Callable[[LinearSystem, MLP, Settings], Loss]
@@ -123,7 +124,7 @@ def run(
     certificate = None
     if settings.certify:
         try:
-            certificate = certify(network, problem, mesh, settings, affordable=True)
+            certificate = estimate_error(network, problem, mesh, settings, affordable=True)
         except PcpinnError as error:  # the answer stands without its certificate
             progress.note(f"no error estimate: {error.problem}")
     if certificate is not None:
@@ -157,7 +158,7 @@ def run(
     result["environment"] = describe_environment(device)
     solution = Solution(network, problem.unknowns, mesh, result, training.history, settings.to_dict(), problem)
     if out is not None:
-        finish_run(out, solution)
+        finish_run(out, solution.network, solution.history, solution.result)
     return solution
 
 

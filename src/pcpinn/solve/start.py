@@ -11,7 +11,7 @@ import torch
 from ..discretize.system import Discretisation
 from ..errors import PcpinnError
 from ..network.mlp import MLP
-from .solution import Solution
+from ..solution.solution import Solution
 
 Start = Solution | Callable[[np.ndarray], Any]
 

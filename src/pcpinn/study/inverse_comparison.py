@@ -12,8 +12,8 @@ from ..baselines.inverse_methods import infer_by, settings_for
 from ..catalog import INVERSE
 from ..catalog.inverse_entry import InverseEntry
 from ..errors import PcpinnError
-from ..solve.inverse_solution import InverseSolution
-from ..solve.observations import Observations
+from ..invert.observations import Observations
+from ..invert.solution import InverseSolution
 from .study import Context, Data, Sizes, Study
 
 if TYPE_CHECKING:

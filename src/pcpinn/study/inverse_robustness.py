@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..catalog.inverse_entry import InverseEntry
-from ..solve.observations import Observations
+from ..invert.observations import Observations
 from .inverse_comparison import attempt, find_inverse_entry, mesh_changes
 from .study import Context, Data, Sizes, Study
 

@@ -8,7 +8,7 @@ from pcpinn.catalog.heat2d_cg import LARGE, SMALL, plate
 from pcpinn.catalog.makers import heat2d_cg
 from pcpinn.catalog.makers.maker import distance
 from pcpinn.catalog.reference_file import shipped_reference
-from pcpinn.discretize.netgen_mesher import mesh_shape
+from pcpinn.mesh.netgen_mesher import mesh_shape
 
 
 def test_the_holes():

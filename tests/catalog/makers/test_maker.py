@@ -8,7 +8,7 @@ from pcpinn.catalog.makers import MAKERS, Level, Maker, agreement, find_maker, m
 from pcpinn.catalog.reference_file import read_shipped
 from pcpinn.errors import PcpinnError
 from pcpinn.progress import Progress
-from pcpinn.solve.reference import Reference
+from pcpinn.solution.reference import Reference
 
 
 def halving(name="toy"):

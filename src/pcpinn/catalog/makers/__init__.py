@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import PcpinnError
 from ...progress import Progress
-from ...solve.reference import Reference
+from ...solution.reference import Reference
 from .maker import Agreement, Level, Maker, agreement
 
 # problem -> module here that defines MAKER

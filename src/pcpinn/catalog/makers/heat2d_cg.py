@@ -8,7 +8,7 @@ import skfem
 from scipy.spatial import cKDTree
 from skfem.models.poisson import laplace, mass, unit_load
 
-from ...discretize.netgen_mesher import mesh_shape
+from ...mesh.netgen_mesher import mesh_shape
 from ..evaluation import points_outside_disks
 from ..heat2d_cg import LARGE, LOWER, SMALL, UPPER, plate
 from ..reference_file import space_time_points

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import PcpinnError
 from ...progress import Progress
-from ...solve.reference import Reference
+from ...solution.reference import Reference
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Unknown coefficients from data."""

@@ -1,0 +1,302 @@
+"""The equations of a problem with unknown coefficients: F(u, c) = 0, with derivatives by both.
+
+c are nodal values of the unknown coefficients, (n, K). F is the weak form at u with its prescribed values put right, beside
+u_i - g_i(c) for these; unknowns on `Free` boundaries have no equation, their rows are zero.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch.func import jacfwd, vmap
+
+from ..discretize.batches import Batch
+from ..discretize.constraints import Constraints, at_nodes
+from ..discretize.finite_elements import FiniteElements
+from ..discretize.jets import boundary_state
+from ..discretize.pointwise import guard
+from ..discretize.slabs import TimeSlabs
+from ..discretize.system import check_functions, eliminate
+from ..errors import PcpinnError
+from ..problem.conditions import Free
+from ..problem.family import Family
+
+_STEP = 1e-6  # of differences of prescribed values, relative
+
+Entries = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Tangent:
+    """F linearised at (u, c).
+
+    Attributes:
+        A: (N, N) dF/du by the unknowns that have equations; constrained and free ones have unit rows and no columns.
+        by_free: (N, f) dF/du by the free unknowns.
+        by_coefficients: K matrices (N, n), dF/dc.
+        residual: (N,) F.
+    """
+
+    A: sp.csr_matrix
+    by_free: sp.csr_matrix
+    by_coefficients: list[sp.csr_matrix]
+    residual: np.ndarray
+
+
+class Equations:
+    """F(u, c) for a discretisation of the extended problem of a family.
+
+    Args:
+        family: the problem with its unknowns.
+        discretisation: of `family.extended`, finite elements or slabs of time (radau, gauss).
+
+    Attributes:
+        free: (f,) numbers of the unknowns on `Free` boundaries.
+        group_of: (f,) which group each belongs to, numbers into `groups`.
+        groups: their names.
+    """
+
+    def __init__(self, family: Family, discretisation: FiniteElements | TimeSlabs) -> None:
+        if isinstance(discretisation, TimeSlabs) and not discretisation.jets.strong:
+            raise PcpinnError("time_scheme=galerkin does not take unknown coefficients", "use radau, gauss or simplex")
+        self.family, self.discretisation = family, discretisation
+        start = family.start.expand(self.nodes_count, -1).clone()
+        self._at = with_coefficients(discretisation, start)
+        self.groups, self.free, self.group_of = _free_unknowns(self._at)
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns N."""
+        return self.discretisation.size
+
+    @property
+    def nodes_count(self) -> int:
+        """Number n of nodes of the coefficients."""
+        return self.discretisation.space.scalar[0].size
+
+    @property
+    def coefficient_nodes(self) -> np.ndarray:
+        """(n, d') where coefficients have their nodal values; of slabs, in space."""
+        return self.discretisation.space.scalar[0].nodes
+
+    @property
+    def has_equation(self) -> np.ndarray:
+        """(N,) which unknowns have a row in F: all but the free ones."""
+        result = np.ones(self.size, dtype=bool)
+        result[self.free] = False
+        return result
+
+    def at(self, c: np.ndarray) -> FiniteElements | TimeSlabs:
+        """The discretisation with coefficients (n, K)."""
+        return with_coefficients(self.discretisation, torch.from_numpy(np.ascontiguousarray(c)))
+
+    def residual(self, u: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """F (N,)."""
+        return self._residual(self.at(c), u)
+
+    def linearise(self, u: np.ndarray, c: np.ndarray, by_c: bool = True) -> Tangent:
+        """F and its derivatives; those by the coefficients may be left out, see `by_coefficients`."""
+        discretisation = self.at(c)
+        constraints = discretisation.constraints
+        v = self._satisfied(constraints, u)
+        K = self._matrix(discretisation, v)
+        A, _ = eliminate(K.copy(), np.zeros(self.size), constraints)  # it works in place
+        rows, reduce = _reduction(constraints, self.size)
+        by_free = sp.csr_matrix(rows @ (reduce @ K))[:, self.free]
+        slopes = self._by_coefficients(discretisation, v, c, K) if by_c else []
+        return Tangent(A, by_free, slopes, self._residual(discretisation, u))
+
+    def by_coefficients(self, u: np.ndarray, c: np.ndarray) -> list[sp.csr_matrix]:
+        """dF/dc alone."""
+        discretisation = self.at(c)
+        return self._by_coefficients(discretisation, self._satisfied(discretisation.constraints, u), c, None)
+
+    def _by_coefficients(
+        self, discretisation: FiniteElements | TimeSlabs, v: np.ndarray, c: np.ndarray, K: sp.csr_matrix | None
+    ) -> list[sp.csr_matrix]:
+        rows, reduce = _reduction(discretisation.constraints, self.size)
+        result = []
+        for s, slope in zip(sensitivities(discretisation, v), self._value_slopes(c), strict=True):
+            if slope is not None and K is None:
+                K = self._matrix(discretisation, v)
+            inside = rows @ (reduce @ (s if slope is None else s + K @ slope))
+            result.append(sp.csr_matrix(inside if slope is None else inside - slope))
+        return result
+
+    def _matrix(self, discretisation: FiniteElements | TimeSlabs, v: np.ndarray) -> sp.csr_matrix:
+        if isinstance(discretisation, TimeSlabs) and self.is_linear:  # then a sum of Kronecker products may do
+            v = np.zeros_like(v)
+        return discretisation.matrix(torch.from_numpy(v))[discretisation.constraints.tested_at]
+
+    @cached_property
+    def is_linear(self) -> bool:
+        """Whether F is linear in u for fixed coefficients."""
+        return check_functions(self._at)
+
+    def _satisfied(self, constraints: Constraints, u: np.ndarray) -> np.ndarray:
+        v = constraints.satisfied(u)
+        v[self.free] = u[self.free]
+        return v
+
+    def _residual(self, discretisation: FiniteElements | TimeSlabs, u: np.ndarray) -> np.ndarray:
+        constraints = discretisation.constraints
+        v = self._satisfied(constraints, u)
+        F = constraints.reduced(discretisation.residual(torch.from_numpy(v)).numpy()[constraints.tested_at])
+        F[constraints.constrained] = (u - v)[constraints.constrained]
+        return F
+
+    @cached_property
+    def to_unknowns(self) -> sp.csr_matrix:
+        """(N, n): nodal values of a coefficient at the nodes of all unknowns."""
+        space = self.discretisation.space
+        once = sp.vstack([at_nodes(space, k) for k in range(space.components)], format="csr")
+        layers = self.size // once.shape[0]
+        return sp.csr_matrix(sp.vstack([once] * layers)) if layers > 1 else sp.csr_matrix(once)
+
+    def _value_slopes(self, c: np.ndarray) -> list[sp.csr_matrix | None]:
+        """Derivatives (N, n) of prescribed values by the coefficients; None where these do not enter."""
+        result: list[sp.csr_matrix | None] = []
+        for k in range(self.family.count):
+            step = _STEP * max(1.0, float(np.abs(c[:, k]).max()))
+            up, down = c.copy(), c.copy()
+            up[:, k] += step
+            down[:, k] -= step
+            pair = [self.at(values).constraints for values in (up, down)]
+            slope = np.zeros(self.size)
+            slope[pair[0].constrained] = (pair[0].value - pair[1].value) / (2 * step)
+            result.append(sp.csr_matrix(sp.diags(slope) @ self.to_unknowns) if slope.any() else None)
+        return result
+
+
+def _reduction(constraints: Constraints, size: int) -> tuple[sp.dia_matrix, sp.spmatrix]:
+    """What leaves the rows of unknowns that have equations, and what adds those of periodic partners."""
+    keep = np.ones(size)
+    keep[constraints.constrained] = 0.0
+    rows = sp.diags(keep)
+    return rows, constraints.expansion()[0].T if (constraints.master >= 0).any() else rows
+
+
+def with_coefficients(discretisation: FiniteElements | TimeSlabs, c: Tensor) -> FiniteElements | TimeSlabs:
+    """The same discretisation with other coefficients (n, K); what does not depend on them is shared."""
+    result = copy.copy(discretisation)
+    result.coefficients = c
+    for name in ("constraints", "kronecker", "_steady"):
+        vars(result).pop(name, None)
+    return result
+
+
+def sensitivities(discretisation: FiniteElements | TimeSlabs, u: np.ndarray) -> list[sp.csr_matrix]:
+    """dR/dc at u: K matrices (N, n), constraints not yet applied."""
+    if isinstance(discretisation, FiniteElements):
+        return _steady(discretisation, torch.from_numpy(u))
+    return _over_slabs(discretisation, u)
+
+
+def _steady(form: FiniteElements, u: Tensor) -> list[sp.csr_matrix]:
+    assert form.coefficients is not None
+    n, K = form.coefficients.shape
+    entries: list[Entries] = [[] for _ in range(K)]
+    for batch in form.cells():
+        c, x = batch.points[:, :K], batch.points[:, K:]
+        by = guard(vmap(jacfwd(lambda c, x, s: form.pointwise.at_point(torch.cat([c, x]), s))), c, x, batch.state(u))
+        _add(entries, batch, by.unflatten(0, batch.dx.shape))
+    for flux, batch in form.facets():
+        assert batch.normals is not None
+        c, x = batch.points[:, :K], batch.points[:, K:]
+        at = vmap(jacfwd(lambda c, x, m, s, flux=flux: flux.at_point(torch.cat([c, x]), m, s)))
+        by = -guard(at, c, x, batch.normals.flatten(0, 1), batch.state(u))
+        _add(entries, batch, by.unflatten(0, batch.dx.shape)[:, :, :, None])
+    return [_sparse(parts, (form.size, n)) for parts in entries]
+
+
+def _over_slabs(form: TimeSlabs, u: np.ndarray) -> list[sp.csr_matrix]:
+    assert form.coefficients is not None
+    n, K = form.coefficients.shape
+    table = u.reshape(form.scheme.layer_count, form.layer_size)
+    jets = [torch.from_numpy(np.ascontiguousarray(t @ table)) for t in form.scheme.trial]
+    cells, facets = list(form.cells()), list(form.facets())
+    total: list[list[sp.csr_matrix]] = [[] for _ in range(K)]
+    for q, t in enumerate(form.scheme.moments):
+        entries: list[Entries] = [[] for _ in range(K)]
+        now = [j[q] for j in jets]
+        for batch in cells:
+            x, _ = batch.at(float(t))
+            state = torch.stack([batch.state(j) for j in now], 2)
+            at = vmap(jacfwd(lambda c, x, s: form.jets.at_point(torch.cat([c, x]), s)))
+            _add(entries, batch, guard(at, x[:, :K], x[:, K:], state).unflatten(0, batch.dx.shape))
+        for flux, batch in facets:
+            x, normals = batch.at(float(t))
+            at = vmap(jacfwd(lambda c, x, m, s, flux=flux: flux.at_point(torch.cat([c, x]), m, s)))
+            by = -guard(at, x[:, :K], x[:, K:], normals, boundary_state(batch, now))
+            _add(entries, batch, by.unflatten(0, batch.dx.shape)[:, :, :, None])
+        for k in range(K):
+            total[k].append(_sparse(entries[k], (form.layer_size, n)))
+    return [sp.csr_matrix(sp.kron(form.scheme.test, sp.identity(form.layer_size)) @ sp.vstack(s)) for s in total]
+
+
+def _add(entries: list[Entries], batch: Batch, by: Tensor) -> None:
+    """Contract (e, q, C, m, K) with test functions and the coefficients' shape functions."""
+    weighted = by * batch.dx[:, :, None, None, None]
+    phi, columns = batch.shapes[0][:, :, 0], batch.unknowns[0]
+    for i, (test, rows) in enumerate(zip(batch.shapes, batch.unknowns, strict=True)):
+        for k, found in enumerate(entries):
+            block = weighted[:, :, i, :, k]  # (e, q, m)
+            if not block.any():
+                continue
+            tested = torch.einsum("eqmb,eqm->eqb", test[:, :, : by.shape[3]], block)
+            local = torch.matmul(tested.transpose(1, 2), phi)  # (e, b, b')
+            found.append(
+                (
+                    rows[:, :, None].expand_as(local).reshape(-1).numpy(),
+                    columns[:, None, :].expand_as(local).reshape(-1).numpy(),
+                    local.reshape(-1).numpy(),
+                )
+            )
+
+
+def _sparse(entries: Entries, shape: tuple[int, int]) -> sp.csr_matrix:
+    if not entries:
+        return sp.csr_matrix(shape)
+    rows, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
+    matrix = sp.coo_matrix((values, (rows, columns)), shape=shape).tocsr()
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _free_unknowns(discretisation: FiniteElements | TimeSlabs) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Names of the groups of `Free` boundaries, unknowns on them, and the group of each.
+
+    An unknown is free where the value of a Free condition would be its own: where no other condition prescribes one.
+    """
+    problem = discretisation.problem
+    groups = list(
+        dict.fromkeys(
+            c.group for by_field in problem.conditions.values() for c in by_field.values() if isinstance(c, Free)
+        )
+    )
+    number = np.full(discretisation.size, -1)
+    for g, group in enumerate(groups):
+        marked = {
+            name: {
+                f: replace(c, value=float(c.group == group)) if isinstance(c, Free) else c for f, c in by_field.items()
+            }
+            for name, by_field in problem.conditions.items()
+        }
+        zero = {
+            name: {f: replace(c, value=0.0) if isinstance(c, Free) else c for f, c in by_field.items()}
+            for name, by_field in problem.conditions.items()
+        }
+        found = []
+        for boundary in (marked, zero):
+            other = with_coefficients(discretisation, discretisation.coefficients)  # type: ignore[arg-type]
+            other.problem = replace(problem, boundary=boundary)
+            found.append(other.constraints)
+        number[found[0].constrained[found[0].value != found[1].value]] = g
+    free = np.flatnonzero(number >= 0)
+    return groups, free, number[free]

@@ -1,0 +1,144 @@
+"""Inverse runs on disk: as any run, with the data, the coefficients' networks and the posterior beside them.
+
+data.safetensors          what was observed
+coefficients.safetensors  networks of the unknown functions
+posterior.safetensors     factors of covariances at the nodes
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..discretize.space import ScalarSpace
+from ..errors import PcpinnError
+from ..files import read_tensors, write_tensors
+from ..mesh.slab_mesh import AnyMesh, SlabMesh
+from ..network import MLP, Architecture
+from ..solution.folder import create_run, finish_run
+from ..solution.load import load_forward, loads
+from ..solution.solution import Solution
+from .model import Bounded, CoefficientNetwork
+from .observations import Observations
+from .restore import restored_uncertainty
+from .solution import InverseSolution
+
+
+def create_inverse(
+    folder: Path, record: dict[str, Any], mesh: AnyMesh, data: tuple[Observations, ...], kind: str = "inverse"
+) -> None:
+    """The run folder, and the data in it; of kind inverse (networks) or nodal (values at nodes)."""
+    create_run(folder, {**record, "kind": kind}, mesh)
+    write_data(folder / "data.safetensors", data)
+
+
+def write_data(path: Path, data: tuple[Observations, ...]) -> None:
+    """Points, values and noise of each set; observables are functions and not kept."""
+    tensors: dict[str, np.ndarray] = {}
+    for i, d in enumerate(data):
+        tensors |= {f"{i}.points": d.points, f"{i}.values": d.values}
+        if isinstance(d.noise, np.ndarray):
+            tensors[f"{i}.noise"] = d.noise
+    facts = [{"field": d.field, "component": d.component, "name": d.name, "plain": d.observable is None} for d in data]
+    write_tensors(path, tensors, {"sets": facts})
+
+
+def read_data(path: Path) -> tuple[Observations, ...]:
+    """Inverse of `write_data`; sets of a user's observable come without it."""
+    tensors, metadata = read_tensors(path)
+    try:
+        return tuple(
+            Observations(
+                tensors[f"{i}.points"],
+                tensors[f"{i}.values"],
+                tensors.get(f"{i}.noise"),
+                facts["field"],
+                int(facts["component"]),
+                name=str(facts["name"]),
+            )
+            for i, facts in enumerate(metadata["sets"])
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise PcpinnError(f"{path} does not hold data: {error}", "the file is damaged; start again") from error
+
+
+def finish_inverse(folder: Path, solution: InverseSolution) -> None:
+    """Everything that was found; result.json last."""
+    tensors: dict[str, np.ndarray] = {}
+    facts: dict[str, Any] = {}
+    for name, network in solution.coefficients.items():
+        tensors |= {f"{name}.{k}": v.detach().cpu().numpy() for k, v in network.base.state_dict().items()}
+        b = network.bounded
+        facts[name] = {
+            "architecture": network.base.architecture.to_dict(),
+            "low": b.low if math.isfinite(b.low) else None,
+            "initial": b.initial,
+            "unit": b.unit,
+        }
+    for name, value in solution.parameters.items():
+        tensors[f"parameter.{name}"] = np.asarray(value)
+    write_tensors(folder / "coefficients.safetensors", tensors, {"coefficients": facts})
+    known = solution.uncertainty
+    if known is not None:
+        parts = {"u": known.u.astype(np.float32)}
+        parts |= {f"coefficient.{n}": v.astype(np.float32) for n, v in known.coefficients.items()}
+        parts |= {f"parameter.{n}": v for n, v in known.parameters.items()}
+        write_tensors(folder / "posterior.safetensors", parts, {"effective": known.effective})
+    finish_run(folder, solution.network, solution.history, solution.result)
+
+
+@loads("inverse")
+def load_inverse(folder: Path, record: dict[str, Any]) -> InverseSolution:
+    """u as any forward run, with its coefficients and their posterior."""
+    plain = load_forward(folder, record)
+    tensors, metadata = read_tensors(folder / "coefficients.safetensors")
+    coefficients: dict[str, CoefficientNetwork] = {}
+    try:
+        for name, facts in metadata["coefficients"].items():
+            state = {
+                k.removeprefix(f"{name}."): torch.from_numpy(v.copy())
+                for k, v in tensors.items()
+                if k.startswith(f"{name}.")
+            }
+            architecture = Architecture.from_dict(facts["architecture"])
+            d = len(state["centre"])
+            if not all(bool(torch.isfinite(v).all()) for v in state.values()) or not bool(
+                (state["half_width"] > 0).all()
+            ):
+                raise ValueError(f"{name} is not finite")
+            if architecture.parameter_count(d, 1) != len(state["theta"]) or d > plain.mesh.dimension:
+                raise ValueError(f"the weights of {name} do not fit")
+            base = MLP(architecture, [0.0] * d, [1.0] * d, 1, torch.Generator())
+            base.load_state_dict(state)
+            low = -math.inf if facts["low"] is None else float(facts["low"])
+            coefficients[name] = CoefficientNetwork(
+                base, Bounded(low, math.inf, float(facts["initial"]), float(facts["unit"]))
+            )
+    except (LookupError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+        raise PcpinnError(
+            f"{folder} does not hold coefficients: {error}", "the file is damaged; run it again"
+        ) from error
+    parameters = {k.removeprefix("parameter."): v for k, v in tensors.items() if k.startswith("parameter.")}
+    return InverseSolution.from_solution(
+        plain,
+        coefficients=coefficients,
+        parameters=parameters,
+        uncertainty=_posterior(folder, plain),
+        data=read_data(folder / "data.safetensors"),
+    )
+
+
+def _posterior(folder: Path, plain: Solution) -> Any:
+    path = folder / "posterior.safetensors"
+    if not path.exists():
+        return None
+    return restored_uncertainty(path, plain)
+
+
+def coefficient_space(mesh: AnyMesh, degree: int) -> ScalarSpace:
+    """Where coefficients have their nodes."""
+    return ScalarSpace(mesh.space if isinstance(mesh, SlabMesh) else mesh, degree)

@@ -1,0 +1,273 @@
+"""One inference: networks trained on data and preconditioned equations together, from set-up to the last iteration."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..errors import PcpinnError
+from ..mesh.slab_mesh import AnyMesh
+from ..precondition import LU, AutoILU, Preconditioner
+from ..problem.family import Family
+from ..problem.unknowns import Coefficient
+from ..progress import Progress
+from ..solution.folder import read_mesh_arrays, require_free
+from ..solve.build import make_device, make_mesh, make_network, make_preconditioner
+from ..train import Adam, Checkpoints, History, Optimiser, Snapshot, Stopping, Training, train
+from ..train.dense_newton import DenseGaussNewton
+from .choice import Choice, Discrete, chosen_hypers
+from .data import Between, DataTerm
+from .equations import Equations, Tangent
+from .files import create_inverse
+from .loss import JointLoss, PriorRows
+from .model import InverseModel, make_coefficients
+from .observations import Observations
+from .prior import Hyper
+from .settings import InverseSettings
+from .setup import coefficient_prior, free_priors, known_nodes, make_equations, space_of
+from .truth import Truth
+
+_KNOWN = 1e-3  # known values are met to this part of their size, or to the floor of their prior if that is more
+_DIRECT = 30_000  # up to so many unknowns P is a complete factorisation
+_STAGES = (0.1, 0.4, 1.0)  # the weight of the equations grows
+_GAINS = (2.0, 1.0, 0.1)  # a stage ends when five iterations gain less log likelihood than this
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """Training with one weight of the equations (0: on the data alone), for so many iterations, or as long as they gain."""
+
+    kappa: float
+    iterations: int
+    gain: float = 0.0
+
+
+class Inference:
+    """One inference, from set-up to record."""
+
+    def __init__(
+        self,
+        family: Family,
+        data: tuple[Observations, ...],
+        settings: InverseSettings,
+        mesh: AnyMesh | None,
+        out: str | Path | None,
+        truth: Truth | None,
+        progress: Progress | None,
+        record: Mapping[str, Any] | None,
+        resume: bool,
+    ) -> None:
+        self.family, self.data, self.settings, self.truth = family, data, settings, truth
+        self.out = Path(out) if out else None
+        self.progress = progress or Progress()
+        self.device = make_device(settings.device)
+        self.resume = resume
+        if self.out is not None and not resume:
+            require_free(self.out)
+        elif resume and self.out is None:
+            raise PcpinnError("resume needs the folder of the run", "give out=")
+        base = family.base
+        self.facts = {"problem": base.name, "preset": None, **(record or {}), "method": "infer"}
+        self.progress.stage("mesh")
+        if resume and self.out is not None:
+            mesh = read_mesh_arrays(self.out / "mesh.safetensors")
+        self.mesh = mesh or make_mesh(base, settings)
+        for one in data:
+            one.check(base, self.mesh)
+        self.progress.stage("assembly")
+        self.equations: Equations = make_equations(family, self.mesh, settings)
+        self.estimate = any(d.noise is None for d in data) and settings.noise is None
+        spread = float(np.std(np.concatenate([d.values for d in data])))
+        self.noise = [_noise(d, settings.noise, 0.1 * spread or 1.0) for d in data]
+        self.priors = {
+            name: coefficient_prior(name, u, self.equations) if settings.prior == "auto" else None
+            for name, u in family.unknowns.items()
+            if isinstance(u, Coefficient)
+        }
+        free = free_priors(self.equations, spread or 1.0)
+        self.discrete = Discrete(
+            self.equations, data, self.noise, self.priors, free, self.estimate, settings.loss == "huber"
+        )
+        self.model = self._model()
+        robust = settings.loss == "huber"
+        terms = [DataTerm(d, n, self.model.network, family.base, robust) for d, n in zip(data, self.noise, strict=True)]
+        self.loss = JointLoss(self.model, self.equations, terms, self._weights())
+        self.loss.known = self._known({})
+        self.choice: Choice | None = None
+        self.newton = settings.optimiser in ("auto", "gauss-newton")
+        self.loss.recipe, self.loss.refresh_every = self._preconditioner, settings.refresh
+        self.loss.derivatives = self.newton
+        if self.newton:
+            self.loss.between = [Between(d, self.model.network, self.equations) for d in data]
+
+    # --- set-up -----------------------------------------------------------------------------------------------------
+
+    def _model(self) -> InverseModel:
+        network = make_network(self.family.base, self.mesh, self.settings).double()
+        nodes, has_time = self.equations.coefficient_nodes, space_of(self.equations).mesh.has_time
+        coefficients = make_coefficients(self.family, nodes, has_time, self.settings, self.device)
+        return InverseModel(self.family, network, coefficients)
+
+    def _weights(self) -> np.ndarray:
+        if self.settings.weights == "mass":
+            return self.equations.discretisation.weights
+        return np.full(self.equations.size, 1.0 / self.equations.size)
+
+    def _known(self, floors: Mapping[str, float]) -> list[tuple[str, torch.Tensor, torch.Tensor, float]]:
+        result = []
+        for name, unknown in self.family.unknowns.items():
+            if isinstance(unknown, Coefficient) and unknown.known:
+                at, values = known_nodes(name, unknown, self.equations)
+                spread = max(_KNOWN * float(np.abs(values).max() or 1.0), floors.get(name, 0.0))
+                spread *= math.sqrt(len(at))  # as root mean square over all of them
+                place = torch.as_tensor(at, device=self.device), torch.as_tensor(values, device=self.device)
+                result.append((name, *place, spread))
+        return result
+
+    def _preconditioner(self, tangent: Tangent) -> Preconditioner:
+        settings = self.settings
+        if settings.preconditioner == "auto" and self.equations.size <= _DIRECT:
+            return LU(settings.sweep_tolerance)
+        form = self.equations.discretisation
+        recipe = make_preconditioner(settings, form)
+        if isinstance(recipe, AutoILU):
+            components = np.asarray(form.unknown_components)
+            return recipe.choose(tangent.A, form.unknown_nodes, form.weights, components).preconditioner
+        return recipe
+
+    # --- training ---------------------------------------------------------------------------------------------------
+
+    def carry_out(self, started: float) -> tuple[Training, Optimiser, float]:
+        """Warm-up, choice of priors, joint training; how it ended, by which optimiser, and the seconds of the set-up."""
+        settings = self.settings
+        optimiser: Optimiser = (
+            DenseGaussNewton(settings.damping)
+            if self.newton
+            else Adam(settings.learning_rate, settings.beta1, settings.beta2)
+        )
+        stages = [_Stage(0.0, settings.warmup)]
+        if self.newton:
+            share = [settings.iterations // len(_STAGES)] * len(_STAGES)
+            share[-1] += settings.iterations - sum(share)
+            stages += [_Stage(k * settings.equations, n, g) for k, n, g in zip(_STAGES, share, _GAINS, strict=True)]
+        else:
+            stages += [_Stage(settings.equations, settings.iterations)]
+        checkpoints, snapshot = None, None
+        if self.out is not None:
+            checkpoints = Checkpoints(self.out, settings.checkpoint_every)
+            if not self.resume:
+                fields = [asdict(f) for f in self.family.base.unknowns]
+                create_inverse(
+                    self.out, {**self.facts, "fields": fields, "settings": settings.to_dict()}, self.mesh, self.data
+                )
+            elif checkpoints.path.exists():
+                snapshot = checkpoints.read(self.model.theta)
+        setup_s = time.perf_counter() - started
+        return self._train(stages, optimiser, checkpoints, snapshot), optimiser, setup_s
+
+    def _train(
+        self,
+        stages: Sequence[_Stage],
+        optimiser: Optimiser,
+        checkpoints: Checkpoints | None,
+        snapshot: Snapshot | None,
+    ) -> Training:
+        loss, settings = self.loss, self.settings
+        history, done, seconds = History(), 0, 0.0
+        training = Training(0, math.inf, 0.0, "iterations", history)
+        first = 0 if snapshot is None else int(snapshot.facts.get("stage", 0))
+        state = None
+        for number, stage in enumerate(stages):
+            if number < first or not stage.iterations:
+                continue
+            resumed = snapshot if number == first else None
+            if resumed is not None:
+                done = int(resumed.facts.get("since", 0))
+                with torch.no_grad():
+                    self.model.theta.copy_(resumed.context["anchor"].to(self.model.theta))
+            loss.kappa = stage.kappa
+            if stage.kappa:
+                self._prepare(None if resumed is None else resumed.facts)
+                if resumed is not None:  # theta is where P was built last
+                    loss.refresh()
+                    assert loss.frame is not None
+                    loss.frame.age = int(resumed.context["age"])
+            if checkpoints is not None:
+                checkpoints.facts = {"stage": number, "since": done, "hypers": chosen_hypers(self.choice)}
+                checkpoints.facts |= {} if self.choice is None else {"noise_factor": self.choice.noise_factor}
+                checkpoints.context = {"anchor": loss.anchor, "age": loss.age}
+            if number <= 1 or state is None:
+                state = optimiser.start(loss, settings.seed)
+            here = resumed or Snapshot(done, seconds, self.model.theta.detach().clone(), state, history)
+            stopping = Stopping(
+                done + stage.iterations, 0.0, settings.time_limit, settings.patience or 0, stage.gain, done
+            )
+            training = train(loss, optimiser, stopping, None, self.progress, checkpoints, here)
+            done, seconds, history, state = training.iterations, training.seconds, training.history, here.state
+            if training.reason in ("time limit", "not finite"):
+                break
+        return training
+
+    def _prepare(self, facts: Mapping[str, Any] | None) -> None:
+        """Hyper-parameters of the priors, once; P of the present coefficients."""
+        if self.newton and self.choice is None:
+            if facts is not None:
+                hypers = [None if h is None else Hyper.from_dict(h) for h in facts["hypers"]]
+                choice = self.discrete.solve(*self._first_guess(), 6, (), hypers)
+                self.choice = replace(choice, noise_factor=float(facts["noise_factor"]))
+            else:
+                self.progress.stage("priors")
+                self.choice = self.discrete.solve(*self._first_guess(), 8, (1, 3, 5), self.discrete.start)
+            self._set_priors(self.choice)
+
+    def _first_guess(self) -> tuple[np.ndarray, np.ndarray]:
+        """Nodal values to begin with: coefficients as their priors expect them, free values zero."""
+        c = self.family.start.expand(self.equations.nodes_count, -1).clone().numpy()
+        for name, prior in self.priors.items():
+            if prior is not None:
+                c[:, self.family.columns(name).start] = prior.shape(prior.start).mean
+        u, _ = self.loss.nodal()
+        u = u.copy()
+        u[self.equations.free] = 0.0
+        return u, c
+
+    def _set_priors(self, choice: Choice) -> None:
+        loss = self.loss
+        loss.scale_noise(choice.noise_factor)
+        loss.priors = []
+        floors: dict[str, float] = {}
+        names = [n for n, u in self.family.unknowns.items() if isinstance(u, Coefficient)]
+        for name, hyper in zip(names, choice.hypers, strict=False):
+            prior = self.priors[name]
+            if prior is not None and hyper is not None:
+                rows, mean = prior.whitening(hyper), prior.shape(hyper).mean
+                loss.priors.append(PriorRows(self._tensor(rows), self._tensor(mean), coefficient=name))
+                floors[name] = hyper.floor
+        for (prior, at), hyper in zip(
+            self.discrete.free, choice.hypers[len(choice.hypers) - len(self.discrete.free) :], strict=True
+        ):
+            assert hyper is not None
+            loss.priors.append(
+                PriorRows(
+                    self._tensor(prior.whitening(hyper)),
+                    self._tensor(prior.shape(hyper).mean),
+                    unknowns=torch.as_tensor(at, device=self.device),
+                )
+            )
+        loss.known = self._known(floors)
+
+    def _tensor(self, array: np.ndarray) -> torch.Tensor:
+        return torch.as_tensor(array, dtype=torch.float64, device=self.device)
+
+
+def _noise(d: Observations, given: float | None, guess: float) -> np.ndarray:
+    if isinstance(d.noise, np.ndarray):
+        return d.noise
+    return np.full(len(d), guess if given is None else given)

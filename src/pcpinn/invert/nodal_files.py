@@ -1,0 +1,87 @@
+"""Inverse runs without networks on disk: as any inverse run, with nodal values instead.
+
+nodal.safetensors         u at its nodes; coefficients at theirs, by name; parameters
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..discretize.finite_elements import FiniteElements
+from ..discretize.probe import probe
+from ..discretize.slabs import TimeSlabs
+from ..errors import PcpinnError
+from ..files import read_json, read_tensors, write_atomically, write_json, write_tensors
+from ..solution.folder import fields_of, read_history, read_mesh_arrays, settings_of
+from ..solution.load import loads
+from ..solution.solution import Solution
+from .files import read_data
+from .nodal import NodalCoefficient, NodalFunction
+from .restore import restored_form
+from .solution import InverseSolution
+
+
+def nodal_solution(
+    plain: Solution,
+    form: FiniteElements | TimeSlabs,
+    u: np.ndarray,
+    coefficients: dict[str, np.ndarray],
+    parameters: dict[str, np.ndarray],
+    data: tuple[Any, ...],
+) -> InverseSolution:
+    """An answer from nodal values; of `plain` everything but the network counts."""
+    space = form.space.scalar[0]
+    return InverseSolution.from_solution(
+        plain,
+        network=NodalFunction(u, lambda x: [probe(form, x, k) for k in range(form.components)], plain.mesh.dimension),
+        coefficients={
+            name: NodalCoefficient(values, lambda x: [space.interpolation(x)], space.mesh.dimension)
+            for name, values in coefficients.items()
+        },
+        parameters=parameters,
+        data=data,
+    )
+
+
+def finish_nodal(folder: Path, solution: InverseSolution) -> None:
+    """Everything that was found; result.json last."""
+    tensors = {"u": solution.network.theta.detach().numpy()}
+    tensors |= {f"coefficient.{n}": c.base.theta.detach().numpy() for n, c in solution.coefficients.items()}
+    tensors |= {f"parameter.{n}": np.asarray(v) for n, v in solution.parameters.items()}
+    write_tensors(folder / "nodal.safetensors", tensors, {})
+    write_atomically(folder / "history.csv", solution.history.to_csv())
+    write_json(folder / "result.json", solution.result)
+
+
+@loads("nodal")
+def load_nodal(folder: Path, record: dict[str, Any]) -> InverseSolution:
+    """Inverse of `finish_nodal`; `record` is run.json.
+
+    Raises:
+        PcpinnError: when files are missing, damaged or do not fit each other.
+    """
+    tensors, _ = read_tensors(folder / "nodal.safetensors")
+    mesh = read_mesh_arrays(folder / "mesh.safetensors")
+    plain = Solution(
+        NodalFunction(np.zeros(0), lambda x: [], mesh.dimension),  # type: ignore[arg-type]
+        fields_of(record, folder),
+        mesh,
+        read_json(folder / "result.json"),
+        read_history(folder),
+        settings_of(record, folder),
+    )
+    form = restored_form(plain)
+    coefficients, parameters = (
+        {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+        for prefix in ("coefficient.", "parameter.")
+    )
+    size = form.space.scalar[0].size
+    fits = "u" in tensors and tensors["u"].shape == (form.size,)
+    fits = fits and all(v.shape == (size,) for v in coefficients.values())
+    if not fits or not all(np.isfinite(v).all() for v in tensors.values()):
+        raise PcpinnError(f"{folder}/nodal.safetensors does not fit the run", "do not mix the files of different runs")
+    data = read_data(folder / "data.safetensors")
+    return nodal_solution(plain, form, tensors["u"], coefficients, parameters, data)

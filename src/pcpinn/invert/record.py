@@ -1,0 +1,129 @@
+"""What is written down of an inference: errors, misfits, priors, uncertainty."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..discretize.probe import probe
+from ..problem.unknowns import Coefficient
+from ..solution.reference import ERRORS
+from ..train import Training
+from .choice import Choice, chosen_hypers
+from .inference import Inference
+from .setup import space_of
+from .solution import InverseSolution
+from .truth import Uncertainty, compare_inverse, expected_error
+
+# Log likelihood that networks may lack of the discrete answer. A parameter one standard deviation off costs 0.5.
+EXCESS = 5.0
+
+
+def conclude(run: Inference, training: Training, optimiser: str) -> InverseSolution:
+    """The solution with its record; times are added by the caller."""
+    settings, equations, model = run.settings, run.equations, run.model
+    result: dict[str, Any] = {
+        **run.facts,
+        "seed": settings.seed,
+        "device": run.device.type,
+        "dofs": equations.size,
+        "parameters": len(model.theta),
+        "iterations": training.iterations,
+        "stopped_by": training.reason,
+        "loss": training.loss if math.isfinite(training.loss) else None,
+        "optimiser": optimiser,
+        "optimiser_reason": "the joint loss is a least-squares problem"
+        if settings.optimiser == "auto"
+        else "asked for",
+        "discretisation": {
+            "name": equations.discretisation.name,
+            "degree": settings.degree,
+            "cells": run.mesh.cell_count,
+        },
+        "preconditioner": {**run.loss.describe(), "refresh": settings.refresh},
+    }
+    plain = {"mesh": run.mesh, "result": result, "history": training.history, "settings": settings.to_dict()}
+    solution = InverseSolution.from_model(model, plain, _uncertainty(run), run.data)
+    errors: dict[str, Any] = dict.fromkeys(ERRORS)
+    if run.truth is not None:
+        errors |= compare_inverse(solution, run.truth)
+    if run.choice is not None:
+        errors["training"] = _training_error(run, run.choice)
+    result |= {
+        "errors": errors,
+        "certificate": None,
+        "reference": None if run.truth is None else run.truth.describe(),
+        "inverse": _facts(run, solution),
+    }
+    return solution
+
+
+def _uncertainty(run: Inference) -> Uncertainty | None:
+    if run.choice is None:
+        return None
+    posterior, equations = run.choice.posterior, run.equations
+    names = [n for n, u in run.family.unknowns.items() if isinstance(u, Coefficient)]
+    numbers = [n for n, u in run.family.unknowns.items() if not isinstance(u, Coefficient)]
+    return Uncertainty(
+        posterior.u_factor,
+        dict(zip(names, posterior.factors, strict=False)),
+        dict(zip(numbers, posterior.factors[len(names) :], strict=False)),
+        posterior.effective,
+        lambda x, k: probe(equations.discretisation, x, k),
+        space_of(equations).interpolation,
+    )
+
+
+def _training_error(run: Inference, choice: Choice) -> float:
+    """(u, c) of the networks against those of the discrete answer, stacked, at the nodes."""
+    u, c = run.loss.nodal()
+    e = np.concatenate([u - choice.u, (c - choice.c).ravel()])
+    return float(np.linalg.norm(e) / np.linalg.norm(np.concatenate([choice.u, choice.c.ravel()])))
+
+
+def discrete_loss(run: Inference, choice: Choice) -> float:
+    """The joint loss of the discrete answer, which satisfies the equations and the known values."""
+    prediction, _ = run.discrete.observe(choice.u)
+    noise = np.concatenate([term.noise.cpu().numpy() for term in run.loss.data])
+    r = torch.from_numpy((prediction - run.discrete.values) / noise)
+    total = float(run.loss.data[0].loss(r))
+    for prior in run.loss.priors:
+        if prior.coefficient is not None:
+            v = choice.c[:, run.family.columns(prior.coefficient).start]
+        else:
+            assert prior.unknowns is not None
+            v = choice.u[prior.unknowns.cpu().numpy()]
+        q = prior.rows.cpu().numpy() @ (v - prior.mean.cpu().numpy())
+        total += 0.5 * float(q @ q)
+    return total
+
+
+def _facts(run: Inference, solution: InverseSolution) -> dict[str, Any]:
+    theta = run.model.theta.detach()[run.model.parts[0]]
+    with torch.no_grad():
+        misfits = [float((term.residual(theta) ** 2).mean() ** 0.5) for term in run.loss.data]
+    facts: dict[str, Any] = {
+        "data": run.loss.count,
+        "misfit": misfits,
+        "noise": [float(term.noise.median()) for term in run.loss.data],
+        "noise_estimated": run.estimate,
+        "coefficients": list(solution.coefficients),
+        "values": {n: v.tolist() for n, v in solution.parameters.items()},
+    }
+    if run.choice is not None and solution.uncertainty is not None:
+        facts["effective"] = solution.uncertainty.effective
+        facts["excess"] = run.loss.value() - discrete_loss(run, run.choice)
+        facts["converged"] = facts["excess"] < EXCESS
+        if not facts["converged"]:
+            run.progress.note(
+                f"the networks have not arrived: their loss is {facts['excess']:.1f} above that of the discrete answer, so they "
+                "do not show what the data say; take more iterations, a wider network or a finer mesh"
+            )
+        facts["priors"] = chosen_hypers(run.choice)
+        facts["std"] = {n: solution.std(n).tolist() for n in solution.parameters}
+        if run.truth is not None:
+            facts["expected_l2re"] = expected_error(solution.uncertainty, solution.names, run.truth)
+    return facts

@@ -1,0 +1,1 @@
+"""Meshes: made from shapes, read from files, refined, checked."""

@@ -1,0 +1,1 @@
+"""Answers: evaluated, compared, drawn, stored."""

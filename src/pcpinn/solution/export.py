@@ -1,0 +1,69 @@
+"""Solutions for other programs."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import meshio
+import numpy as np
+
+from ..errors import PcpinnError
+from ..files import write_atomically
+from ..mesh.mesh import Mesh
+from ..problem.field import Field
+from .function import Function
+
+_CELLS = {(1, 2): "line", (2, 3): "triangle", (2, 6): "triangle6", (3, 4): "tetra"}
+
+
+def write_vtu(solution: Function, path: Path) -> Path:
+    """Mesh and nodal values in VTK's XML format."""
+    mesh = solution.mesh.simplices
+    temporary = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        vtu_file(temporary, mesh, solution.fields, np.reshape(solution(mesh.nodes), (len(mesh.nodes), -1)))
+        temporary.replace(path)
+    except OSError as error:
+        raise PcpinnError(f"cannot write {path}: {error.strerror or error}", "choose another place") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def vtu_file(path: Path, mesh: Mesh, fields: Sequence[Field], values: np.ndarray) -> None:
+    """A mesh with the values (n, components) of all fields at its nodes, straight to the path.
+
+    Vectors of two components get a third one, 0: ParaView draws arrows of three only.
+    """
+    points = np.zeros((len(mesh.nodes), 3))
+    points[:, : mesh.dimension] = mesh.nodes
+    kind = _CELLS[
+        mesh.dimension, mesh.cells.shape[1]
+    ]  # triangle6: corners, then the nodes on edges 01, 12, 02, as ours
+    data: dict[str, np.ndarray] = {}
+    at = 0
+    for f in fields:
+        part = values[:, at : at + f.components]
+        if f.components <= 2:
+            part = part[:, 0] if f.components == 1 else np.pad(part, ((0, 0), (0, 1)))
+        data[f.name] = part
+        at += f.components
+    meshio.write(path, meshio.Mesh(points, [(kind, mesh.cells)], point_data=data), file_format="vtu")
+
+
+def write_npz(solution: Function, path: Path) -> Path:
+    """Arrays nodes, cells, and one array of nodal values per field."""
+    buffer, mesh = io.BytesIO(), solution.mesh.simplices
+    values, at = np.reshape(solution(mesh.nodes), (len(mesh.nodes), -1)), 0
+    arrays: dict[str, Any] = {"nodes": mesh.nodes, "cells": mesh.cells}
+    for f in solution.fields:
+        arrays[f.name] = values[:, at] if f.components == 1 else values[:, at : at + f.components]
+        at += f.components
+    np.savez_compressed(buffer, **arrays)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, buffer.getvalue())
+    return path

@@ -1,0 +1,225 @@
+"""Runs on disk: JSON, safetensors and CSV only, so that opening a stranger's run cannot execute a stranger's code.
+
+run.json               problem, settings, fields: written when training starts
+mesh.safetensors       where it is trained
+checkpoint.safetensors the last state of the training
+network.safetensors    the trained network
+history.csv            loss by iteration
+result.json            errors, times, sizes
+"""
+
+from __future__ import annotations
+
+import operator
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..errors import PcpinnError
+from ..files import read_json, read_tensors, write_atomically, write_json, write_tensors
+from ..mesh.check import check_mesh
+from ..mesh.mesh import Mesh
+from ..mesh.slab_mesh import AnyMesh, SlabMesh
+from ..network import MLP, Ansatz, Architecture
+from ..network.marched import MarchedNetwork, Plan, pack_windows, unpack_windows
+from ..problem.field import Field, as_fields
+from ..train.history import History
+
+FORMAT = 1
+
+
+def create_run(folder: Path, record: dict[str, Any], mesh: AnyMesh) -> None:
+    """Make the folder with run.json and the mesh in one move: it is there whole, or not at all.
+
+    Raises:
+        PcpinnError: when the folder exists with something in it, or cannot be written.
+    """
+    folder = Path(folder)
+    require_free(folder)
+    staging = None
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+        staging.chmod(0o755)
+        write_json(staging / "run.json", {"format": FORMAT, **record})
+        write_mesh(staging / "mesh.safetensors", mesh)
+        if folder.is_dir():
+            folder.rmdir()
+        staging.rename(folder)
+    except OSError as error:
+        raise PcpinnError(
+            f"cannot make the run folder {folder}: {error.strerror or error}", "choose another with --out"
+        ) from error
+    finally:
+        if staging is not None and staging.exists():
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+def require_free(folder: Path) -> None:
+    """Refuse a folder that already holds something."""
+    if folder.is_dir() and not any(folder.iterdir()):
+        return
+    if folder.exists():
+        raise PcpinnError(
+            f"{folder} exists already", "choose another folder, remove it, or continue it with: pcpinn resume DIR"
+        )
+
+
+def finish_run(folder: Path, network: Any, history: History, result: dict[str, Any]) -> None:
+    """Add the trained network, the history and, last, result.json."""
+    write_network(folder / "network.safetensors", network)
+    write_atomically(folder / "history.csv", history.to_csv())
+    write_json(folder / "result.json", result)
+
+
+def keep_network(folder: Path, network: MLP) -> Path:
+    """Write the network of a run that failed, for its user to look at; the run stays unfinished."""
+    path = folder / "network-unfinished.safetensors"
+    write_network(path, network)
+    return path
+
+
+def read_history(folder: Path) -> History:
+    """history.csv of a run."""
+    try:
+        return History.from_csv((folder / "history.csv").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise PcpinnError(f"{folder}/history.csv cannot be read: {error}", "the run is damaged; solve again") from error
+
+
+def settings_of(record: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The settings that run.json holds."""
+    settings = record.get("settings", {})
+    if not isinstance(settings, dict):
+        raise PcpinnError(f"{folder}/run.json does not hold its settings", "the file is damaged; run the solve again")
+    return settings
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """run.json, checked."""
+    if not Path(folder).is_dir():
+        raise PcpinnError(f"{folder} is not a folder", "give the folder of a run, such as runs/poisson2d-c")
+    record = read_json(Path(folder) / "run.json")
+    if record.get("format") != FORMAT:
+        raise PcpinnError(
+            f"{folder}/run.json has format {record.get('format')!r}", f"this version reads format {FORMAT}"
+        )
+    return record
+
+
+def fields_of(record: dict[str, Any], folder: Path) -> tuple[Field, ...]:
+    """The fields that run.json names."""
+    try:
+        return as_fields(
+            [
+                Field(str(f["name"]), operator.index(f["components"]), f["degree"], operator.index(f.get("lower", 0)))
+                for f in record["fields"]
+            ]
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise PcpinnError(
+            f"{folder}/run.json does not name its fields", "the file is damaged; run the solve again"
+        ) from error
+
+
+def write_mesh(path: Path, mesh: AnyMesh) -> None:
+    """Mesh arrays; boundary names go into the metadata."""
+    write_tensors(path, *mesh_tensors(mesh))
+
+
+def read_mesh_arrays(path: Path) -> AnyMesh:
+    """Inverse of `write_mesh`."""
+    return mesh_from_tensors(*read_tensors(path), path)
+
+
+def mesh_tensors(mesh: AnyMesh) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """A mesh as arrays and plain data; one of slabs is its mesh in space with times."""
+    if isinstance(mesh, SlabMesh):
+        tensors, metadata = mesh_tensors(mesh.space)
+        return {**tensors, "times": mesh.times}, metadata
+    tensors = {"nodes": mesh.nodes, "cells": mesh.cells.astype(np.int64)}
+    names = list(mesh.boundary_names)
+    tensors |= {f"boundary.{i}": mesh.boundaries[name].astype(np.int64) for i, name in enumerate(names)}
+    return tensors, {"boundaries": names, "has_time": mesh.has_time}
+
+
+def mesh_from_tensors(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any], path: Path) -> AnyMesh:
+    """Inverse of `mesh_tensors`, checked; `path` is for messages."""
+    try:
+        boundaries = {str(name): tensors[f"boundary.{i}"] for i, name in enumerate(metadata["boundaries"])}
+        mesh = Mesh(tensors["nodes"], tensors["cells"], boundaries, bool(metadata["has_time"]))
+    except (KeyError, TypeError) as error:
+        raise PcpinnError(f"{path} does not hold a mesh", "the file is damaged; make it again") from error
+    mesh = check_mesh(mesh)
+    return SlabMesh(mesh, tensors["times"]) if "times" in tensors else mesh
+
+
+_POSITIVE = ("half_width", "output_scale")
+
+
+def write_network(path: Path, network: MLP | MarchedNetwork) -> None:
+    """Weights, architecture and ansatz; of a march, the weights of all windows."""
+    if isinstance(network, MarchedNetwork):
+        base = {k: v.detach().cpu().numpy() for k, v in network.base.state_dict().items() if k != "theta"}
+        weights = pack_windows(network.theta.detach().cpu().numpy(), network.base.head_size)
+        metadata = {"architecture": network.base.architecture.to_dict(), "plan": network.plan.to_dict()}
+        write_tensors(path, {**base, **weights, "times": network.times.cpu().numpy()}, metadata)
+        return
+    tensors = {k: v.detach().cpu().numpy() for k, v in network.state_dict().items()}
+    write_tensors(path, tensors, {"architecture": network.architecture.to_dict(), "outputs": network.outputs})
+
+
+def read_network(path: Path) -> MLP | MarchedNetwork:
+    """Inverse of `write_network`."""
+    tensors, metadata = read_tensors(path)
+    try:
+        if "plan" in metadata:
+            return _marched(tensors, metadata)
+        state = {k: torch.from_numpy(v.copy()) for k, v in tensors.items()}
+        architecture = Architecture.from_dict(metadata["architecture"])
+        d, outputs = len(state["centre"]), int(metadata["outputs"])
+        for name, tensor in state.items():
+            if not torch.isfinite(tensor).all() or (name in _POSITIVE and not (tensor > 0).all()):
+                raise ValueError(f"{name} is not finite")
+        if architecture.parameter_count(d, outputs) != len(state["theta"]):
+            raise ValueError("the weights do not fit the architecture")
+        network = MLP(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator(), state["theta"].dtype)
+        ansatz = {k.removeprefix("ansatz."): v for k, v in state.items() if k.startswith("ansatz.")}
+        if ansatz:
+            network.ansatz = Ansatz.from_tensors(ansatz)
+            if len(network.ansatz.lower) != d or not network.ansatz.components <= set(range(outputs)):
+                raise ValueError("the ansatz does not fit the network")
+        network.load_state_dict(state)
+    except (LookupError, TypeError, ValueError, OverflowError, RuntimeError, AttributeError) as error:
+        raise PcpinnError(
+            f"{path} does not hold a network: {error}", "the file is damaged; run the solve again"
+        ) from error
+    return network
+
+
+def _marched(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> MarchedNetwork:
+    """Raises: LookupError, TypeError, ValueError, RuntimeError for what is not a march."""
+    plan = Plan(**metadata["plan"])
+    if not (1 <= plan.components <= 1000 and 1 <= plan.per_window <= 10_000 and 1 <= plan.order <= 12):
+        raise ValueError(f"a march of {plan}")
+    architecture = Architecture.from_dict(metadata["architecture"])
+    state = {k: torch.from_numpy(tensors[k].copy()) for k in ("centre", "half_width", "frequencies", "output_scale")}
+    thetas, times = torch.from_numpy(unpack_windows(tensors)), tensors["times"]
+    d, outputs = len(state["centre"]), plan.components * plan.layers
+    if not all(bool(torch.isfinite(v).all()) for v in (thetas, torch.from_numpy(times.copy()), *state.values())):
+        raise ValueError("its weights are not finite")
+    if any(not bool((state[name] > 0).all()) for name in _POSITIVE) or (np.diff(times) <= 0).any():
+        raise ValueError("its units or times are not in order")
+    if (
+        thetas.shape[1] != architecture.parameter_count(d, outputs)
+        or (len(thetas) - 1) * plan.per_window != len(times) - 1
+    ):
+        raise ValueError("the weights do not fit the architecture")
+    base = MLP(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator(), thetas.dtype)
+    base.load_state_dict({**state, "theta": thetas[-1]})
+    return MarchedNetwork(base, plan, times, thetas)

@@ -1,0 +1,54 @@
+"""Answers back from disk: each kind of run has a loader of its own, which registers itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..errors import PcpinnError
+from ..files import read_json
+from .folder import fields_of, read_history, read_mesh_arrays, read_network, read_run, settings_of
+from .solution import Solution
+
+Loader = Callable[[Path, dict[str, Any]], Solution]
+
+_LOADERS: dict[str, Loader] = {}
+
+
+def loads(kind: str) -> Callable[[Loader], Loader]:
+    """Make a function the loader of a kind of run: of its folder and what run.json says."""
+
+    def register(loader: Loader) -> Loader:
+        _LOADERS[kind] = loader
+        return loader
+
+    return register
+
+
+def load(folder: str | Path) -> Solution:
+    """The solution in a run folder.
+
+    Raises:
+        PcpinnError: when files are missing, damaged or do not fit each other.
+    """
+    folder = Path(folder)
+    record = read_run(folder)
+    kind = record.get("kind", "forward")
+    if kind not in _LOADERS:
+        raise PcpinnError(f"{folder} is a run of the unknown kind {kind!r}", "it was made by another version")
+    return _LOADERS[kind](folder, record)
+
+
+@loads("forward")
+def load_forward(folder: Path, record: dict[str, Any]) -> Solution:
+    """A network on its mesh."""
+    if not (folder / "network.safetensors").exists():
+        raise PcpinnError(f"{folder} holds no finished run", f"continue it with: pcpinn resume {folder}")
+    network = read_network(folder / "network.safetensors")
+    mesh = read_mesh_arrays(folder / "mesh.safetensors")
+    fields = fields_of(record, folder)
+    if sum(f.components for f in fields) != network.outputs or network.inputs != mesh.dimension:
+        raise PcpinnError(f"the files in {folder} do not fit each other", "do not mix the files of different runs")
+    history, settings = read_history(folder), settings_of(record, folder)
+    return Solution(network, fields, mesh, read_json(folder / "result.json"), history, settings)

@@ -1,0 +1,133 @@
+"""The answer: a function of any point, differentiable, checked, drawable, storable."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..errors import PcpinnError
+from ..mesh.slab_mesh import AnyMesh
+from ..network.marched import MarchedNetwork
+from ..network.mlp import MLP
+from ..problem.field import Field, component_names
+from ..problem.problem import Problem
+from ..train.history import History
+from .export import write_npz, write_vtu
+from .folder import create_run, finish_run
+from .reference import Reference, compare
+from .series import write_series
+
+
+@dataclass
+class Solution:
+    """A trained network with the record of how it came about.
+
+    Attributes:
+        network: u_theta, a torch module; of a march, the networks of all its windows.
+        fields: the unknowns that its outputs are.
+        mesh: where it was trained.
+        result: errors, times and sizes; what `result.json` holds.
+        history: loss by iteration.
+        settings: what the solve was asked for.
+        problem: the PDE; None for a solution loaded from disk, where functions are not kept.
+    """
+
+    network: MLP | MarchedNetwork
+    fields: tuple[Field, ...]
+    mesh: AnyMesh
+    result: dict[str, Any]
+    history: History = field(default_factory=History)
+    settings: dict[str, Any] = field(default_factory=dict)
+    problem: Problem | None = None
+
+    def __call__(self, x: Any, field: str | None = None) -> Any:
+        """Values at points x (n, d): (n,) for one scalar, else (n, components). Torch in, torch out (differentiable).
+
+        Args:
+            x: NumPy array, nested list or torch tensor. Outside the domain the network extrapolates.
+            field: only this field.
+        """
+        given_torch = isinstance(x, torch.Tensor)
+        theta = self.network.theta
+        try:
+            points: Any = x if given_torch else np.asarray(x, dtype=np.float64)
+        except (ValueError, TypeError) as error:
+            raise PcpinnError(f"{x!r} are not points", "give one row of coordinates per point") from error
+        if points.ndim != 2 or points.shape[1] != self.mesh.dimension:
+            raise PcpinnError(
+                f"points have shape {tuple(points.shape)}, expected (n, {self.mesh.dimension})",
+                "give one row per point, such as solution([[0.0, 0.0]])",
+            )
+        columns = list(self._columns(field))
+        if given_torch:
+            values = self.network(points.to(theta))[:, columns]
+            values = values.to(points) if points.is_floating_point() else values.to(points.device)
+        else:
+            with torch.no_grad():
+                values = self.network(torch.as_tensor(points).to(theta))[:, columns].double().cpu().numpy()
+        return values[:, 0] if len(columns) == 1 else values
+
+    def _columns(self, name: str | None) -> range:
+        at = 0
+        for f in self.fields:
+            if f.name == name:
+                return range(at, at + f.components)
+            at += f.components
+        if name is None:
+            return range(at)
+        raise PcpinnError(f"there is no field {name!r}", f"the fields are {', '.join(f.name for f in self.fields)}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name per component: u, or u1, u2 for a vector."""
+        return component_names(self.fields)
+
+    @property
+    def errors(self) -> dict[str, Any]:
+        """The errors of the record: against the reference, and by part."""
+        return self.result.get("errors", {})
+
+    def metrics(self, reference: Reference) -> dict[str, Any]:
+        """Errors against another reference."""
+        return compare(np.reshape(self(reference.points), (len(reference.points), -1)), reference, self.names)
+
+    def plot(self, path: str | Path, reference: Reference | None = None) -> Path:
+        """Draw the solution (and its error, given a reference) into a picture; the ending chooses png, pdf or svg."""
+        try:
+            from .picture import draw
+        except ModuleNotFoundError as error:
+            raise PcpinnError(f"pictures need {error.name}", f"pip install {error.name}") from error
+        return draw(self, Path(path), reference, str(self.result.get("problem", "")))
+
+    def animate(self, path: str | Path, **options: Any) -> Path:
+        """Film a solution over time into a .gif or .mp4; options as of `pcpinn.solution.animation.animate`."""
+        try:
+            from .animation import animate
+        except ModuleNotFoundError as error:
+            raise PcpinnError(f"pictures need {error.name}", f"pip install {error.name}") from error
+        return animate(self, path, **{"title": str(self.result.get("problem", "")), **options})
+
+    def to_vtu(self, path: str | Path) -> Path:
+        """Values at the mesh's nodes, for ParaView."""
+        return write_vtu(self, Path(path))
+
+    def to_pvd(self, path: str | Path, **options: Any) -> Path:
+        """A series over time for ParaView: NAME.pvd and NAME_vtu; options as of `pcpinn.solution.series.write_series`."""
+        return write_series(self, path, **options)
+
+    def to_npz(self, path: str | Path) -> Path:
+        """Mesh and nodal values as NumPy arrays."""
+        return write_npz(self, Path(path))
+
+    def save(self, folder: str | Path) -> Path:
+        """Write JSON, safetensors and CSV into a folder that `pcpinn.load` reads."""
+        folder = Path(folder)
+        fields = [asdict(f) for f in self.fields]
+        record = {"problem": self.result.get("problem", "problem"), "fields": fields, "settings": self.settings}
+        create_run(folder, record, self.mesh)
+        finish_run(folder, self.network, self.history, self.result)
+        return folder

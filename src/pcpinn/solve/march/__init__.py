@@ -1,0 +1,1 @@
+"""Marching through time, one window after another."""

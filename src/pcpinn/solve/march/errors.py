@@ -1,0 +1,157 @@
+"""The three parts of a march's error over time: against the discrete march, and of that against the reference."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...discretize.window import MarchSpace, Window
+from ...files import write_atomically
+from ...network.marched import Plan
+from ...precondition.window_residual import WindowResidual
+from ...solution.reference import Reference
+from .window import WindowSolver
+
+_DISCRETE_TOLERANCE = 1e-10
+_DISCRETE_STEPS = 30
+_RELINEARISED = 5
+
+
+class MarchErrors:
+    """Marches the discrete solution beside the network, which never sees it, and compares.
+
+    Args:
+        space, plan, times: of the march.
+        reference: what both are compared with.
+        discrete: whether to march the discrete solution; without it only the total is known.
+    """
+
+    def __init__(
+        self, space: MarchSpace, plan: Plan, times: np.ndarray, reference: Reference | None, discrete: bool
+    ) -> None:
+        self.space, self.plan, self.reference = space, plan, reference
+        self._known: Tensor | None = space.initial_values()[None].repeat(plan.steps.history, 1) if discrete else None
+        self._sums: list[tuple[float, float, float]] = []  # time, ||u - u_h||^2, ||u_h||^2
+        self._at_reference: np.ndarray | None = None
+        self._rows: list[dict[str, float]] = []
+        if reference is not None and discrete:
+            self._prepare(reference, times)
+
+    def _prepare(self, reference: Reference, times: np.ndarray) -> None:
+        """Where in space and time the reference is."""
+        places, self._place = np.unique(reference.points[:, :-1], axis=0, return_inverse=True)
+        self._place = self._place.ravel()
+        self._matrices = [s.interpolation(places) for s in self.space.form.space.scalar]
+        self._at_reference = np.full((len(reference.points), self.space.components), np.nan)
+        start = reference.points[:, -1] <= times[0] * (1 + 1e-12) + 1e-14
+        if start.any():
+            values = self._in_space(self.space.initial_values())
+            self._at_reference[start] = values[self._place[start]]
+
+    def _in_space(self, u: Tensor) -> np.ndarray:
+        """(n,) -> (places, C)."""
+        numbers, offsets = u.cpu().numpy(), self.space.form.space.offsets
+        return np.stack([m @ numbers[a:b] for m, a, b in zip(self._matrices, offsets, offsets[1:], strict=False)], 1)
+
+    def add(self, window: Window, U: Tensor, solver: WindowSolver) -> None:
+        """The network's values U (L, n) in a window: march the discrete solution there, and compare."""
+        if self._known is None:
+            return
+        other = Window(self.space, window.layers, self._known)
+        X = self._solve(other, U + (self._known[-1] - window.known[-1]), solver)
+        if X is None:
+            self._known, self._at_reference = None, None
+            self._sums = []
+            return
+        weights = torch.from_numpy(self.space.weights).to(U.device)
+        times = window.layers.layers
+        for t, u, x in zip(times, U, X, strict=True):
+            self._sums.append((float(t), float((weights * (u - x) ** 2).sum()), float((weights * x**2).sum())))
+        if self._at_reference is not None:
+            self._interpolate(other, X)
+        self._known = torch.cat([self._known, X])[-self.plan.steps.history :]
+
+    def _solve(self, window: Window, X: Tensor, solver: WindowSolver) -> Tensor | None:
+        """The discrete solution by the P at hand, or by Newton's method with its own; None if neither converges."""
+        operator = solver.operator
+        scale, last = float(X.norm()) or 1.0, float("inf")
+        for k in range(_DISCRETE_STEPS):
+            if operator is None or k % _RELINEARISED == _RELINEARISED - 1:
+                matrix = window.linearise(X)
+                operator = WindowResidual(matrix, X, solver.recipe.build(matrix), np.ones(X.numel()), refinement=1)
+            move = operator.inverse(window.residual(X))
+            X = X - move
+            size = float(move.norm()) / scale
+            if size <= _DISCRETE_TOLERANCE or (size > 0.5 * last and size < 1e-7):
+                return X
+            if not np.isfinite(size) or size > 1e3:
+                return None
+            last = size
+        return X if last < 1e-4 else None
+
+    def _interpolate(self, window: Window, X: Tensor) -> None:
+        """Values of the discrete solution at the reference's points of this window."""
+        assert self.reference is not None
+        assert self._at_reference is not None
+        layers, scheme = window.layers, window.layers.scheme
+        t = self.reference.points[:, -1]
+        every = torch.cat([window.known, X])
+        for k, start in enumerate(layers.times[:-1]):
+            end = layers.times[k + 1]
+            own = np.flatnonzero((t > start + 1e-12 * abs(end)) & (t <= end + 1e-12 * abs(end)))
+            own = own[t[own] > start]
+            for moment in np.unique(t[own]):
+                here = own[t[own] == moment]
+                place = np.array([min(1.0, (moment - start) / (end - start))])
+                now = scheme.starter if layers.first and k == 0 else scheme
+                table = now.interpolation(place)[0]
+                at = layers.history - now.history + k * scheme.order
+                u = torch.from_numpy(table).to(every) @ every[at : at + len(table)]
+                self._at_reference[here] = self._in_space(u)[self._place[here]]
+
+    def finish(self, u: np.ndarray) -> None:
+        """The network's values (n, C) at the reference's points: errors at each of its times."""
+        assert self.reference is not None
+        t, columns = self.reference.points[:, -1], list(self.reference.components)
+        r = self.reference.values
+        for moment in np.unique(t):
+            own = t == moment
+            size = np.linalg.norm(r[own]) or 1.0
+            row = {"t": float(moment), "total": float(np.linalg.norm(u[own][:, columns] - r[own]) / size)}
+            if self._at_reference is not None and np.isfinite(self._at_reference[own]).all():
+                h = self._at_reference[own][:, columns]
+                row["training"] = float(np.linalg.norm(u[own][:, columns] - h) / size)
+                row["discretisation"] = float(np.linalg.norm(h - r[own]) / size)
+            self._rows.append(row)
+
+    def totals(self) -> dict[str, float | None]:
+        """Relative errors over all times: training, and discretisation if there is a reference."""
+        result: dict[str, float | None] = {"training": None, "discretisation": None}
+        if self._sums:
+            table = np.array(self._sums)
+            result["training"] = float(np.sqrt(table[:, 1].sum() / (table[:, 2].sum() or 1.0)))
+        if self._at_reference is not None and self.reference is not None and np.isfinite(self._at_reference).all():
+            r = self.reference.values
+            h = self._at_reference[:, list(self.reference.components)]
+            result["discretisation"] = float(np.linalg.norm(h - r) / np.linalg.norm(r))
+        return result
+
+    def table(self, rows: int) -> list[dict[str, float]]:
+        """At most so many of the errors by time."""
+        if len(self._rows) <= rows:
+            return self._rows
+        return [self._rows[k] for k in np.linspace(0, len(self._rows) - 1, rows).astype(int)]
+
+    def write(self, path: Path) -> None:
+        """errors.csv: t, total, training, discretisation, each relative to the reference at that time."""
+        out = io.StringIO()
+        writer = csv.DictWriter(out, ["t", "total", "training", "discretisation"], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self._rows)
+        if self._rows:
+            write_atomically(path, out.getvalue())

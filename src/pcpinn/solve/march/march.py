@@ -1,0 +1,237 @@
+"""Algorithms 2 and 3: march through time, one network per window, each beginning with the weights of the one before."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...discretize.check import check_boundary, check_pointwise
+from ...discretize.step_scheme import Layers
+from ...discretize.window import MarchSpace, Window
+from ...environment import describe_environment, peak_memory
+from ...errors import PcpinnError
+from ...mesh.slab_mesh import AnyMesh, SlabMesh
+from ...network.marched import MarchedNetwork, Plan
+from ...network.mlp import MLP
+from ...precondition.stages import Stages
+from ...problem.field import component_names
+from ...problem.problem import Problem
+from ...progress import Progress
+from ...solution.folder import create_run, finish_run, read_mesh_arrays, require_free
+from ...solution.reference import ERRORS, Reference, compare
+from ...solution.solution import Solution
+from ...train import History, LeastSquares
+from ..build import ORDERINGS, make_device, make_mesh, make_network, make_optimiser, refuse_free
+from ..settings import Settings
+from .checkpoint import MarchCheckpoint
+from .errors import MarchErrors
+from .start import fit_start, guesses_for, misfit, space_weights, spread_biases
+from .window import WindowNodes, WindowReport, WindowSettings, WindowSolver
+
+
+def march(
+    problem: Problem,
+    settings: Settings,
+    *,
+    out: Path | None = None,
+    reference: Reference | None = None,
+    progress: Progress | None = None,
+    record: Mapping[str, Any] | None = None,
+    resume: bool = False,
+    mesh: AnyMesh | None = None,
+) -> Solution:
+    """Solve a problem over time step by step; the arguments are those of `pcpinn.solve`."""
+    started = time.perf_counter()
+    progress = progress or Progress()
+    facts = {"problem": problem.name, "preset": None, "method": "pcpinn", **(record or {})}
+    refuse_free(problem)
+    device = make_device(settings.device)
+    if reference is not None:
+        reference.check_fits(problem.domain.dimension, problem.components)
+    if out is not None and not resume:
+        require_free(out)
+    progress.stage("mesh")
+    if resume and out is not None:
+        mesh = read_mesh_arrays(out / "mesh.safetensors")
+    mesh = mesh or make_mesh(problem, settings)
+    if not isinstance(mesh, SlabMesh):
+        raise PcpinnError("a march needs a domain over time", "use shape.over(start, end)")
+    plan = Plan(settings.time_scheme, settings.time_order, settings.march, problem.components)
+    windows = _windows(mesh.times, settings.march)
+    progress.stage("assembly")
+    space = MarchSpace(
+        problem, mesh.space, (mesh.times[0], mesh.times[-1]), settings.degree, settings.quadrature, device
+    )
+    _check(space)
+    network = make_network(problem, mesh.space, settings, problem.components * plan.layers)
+    spread_biases(network, settings.seed)
+    initial = space.initial_values()
+    solver = _window_solver(space, network, plan, settings)
+    checkpoint = None
+    thetas: list[Tensor] = []
+    reports: list[WindowReport] = []
+    if out is not None:
+        checkpoint = MarchCheckpoint(out, settings.checkpoint_every)
+        if not resume:
+            fields = [asdict(f) for f in problem.unknowns]
+            create_run(out, {**facts, "fields": fields, "settings": settings.to_dict()}, mesh)
+        else:
+            thetas, reports, scale = checkpoint.read(network.theta, len(windows))
+            if thetas:
+                with torch.no_grad():
+                    network.output_scale.fill_(scale)
+    progress.stage("initial values")
+    if not thetas:
+        thetas = [fit_start(network, space, plan, initial, settings, progress)]
+    setup_s = time.perf_counter() - started
+
+    errors = MarchErrors(space, plan, mesh.times, reference, settings.discrete)
+    history = History()
+    layered = np.outer(Layers(plan.steps, windows[0][0]).weights, space_weights(space, settings)).ravel()
+    progress.stage("marching", len(windows))
+    training_started = time.perf_counter()
+    known = initial[None].repeat(plan.steps.history, 1)
+    every = max(1, settings.refresh)
+    for number, (times, first) in enumerate(windows):
+        window = Window(space, Layers(plan.steps, times, first), known)
+        if number < len(thetas) - 1:  # done before a resume
+            with torch.no_grad():
+                network.theta.copy_(thetas[number + 1])
+            report = reports[number]
+            solver.follow(report)
+        else:
+            if number % every == 0:
+                solver.refresh()
+                if checkpoint is not None and checkpoint.due():
+                    checkpoint.write(thetas, reports, network)
+            try:
+                report = solver.solve(window, layered, guesses_for(network, thetas[-1], plan, number))
+            except PcpinnError:
+                if checkpoint is not None:
+                    checkpoint.write_whole(thetas, reports, network, every)  # what is done stays
+                raise
+            reports.append(report)
+            thetas.append(network.theta.detach().clone())
+        U = solver.values()
+        errors.add(window, U, solver)
+        known = torch.cat([known, U])[-plan.steps.history :]
+        residual = report.final
+        history.add(number + 1, time.perf_counter() - training_started, 0.5 * residual**2)
+        progress.update(number + 1, 0.5 * residual**2)
+        if number + 1 < len(windows) and time.perf_counter() - training_started > settings.time_limit:
+            if checkpoint is not None:
+                checkpoint.write_whole(thetas, reports, network, every)
+            raise PcpinnError(
+                f"the time limit of {settings.time_limit:g} s was reached after {number + 1} of {len(windows)} windows",
+                "continue the run with: pcpinn resume DIR --set time_limit=..., or take fewer steps or iterations",
+            )
+    train_s = time.perf_counter() - training_started
+
+    progress.stage("errors")
+    marched = MarchedNetwork(network, plan, mesh.times, torch.stack(thetas))
+    names = component_names(problem.unknowns)
+    measured: dict[str, Any] = dict.fromkeys(ERRORS)
+    if reference is not None:
+        with torch.no_grad():
+            u = marched(torch.as_tensor(reference.points).to(marched.theta)).double().cpu().numpy()
+        measured |= compare(u, reference, names)
+        errors.finish(u)
+    measured |= errors.totals()
+    result = {
+        **facts,
+        "seed": settings.seed,
+        "device": device.type,
+        "dofs": space.size * plan.layers,
+        "parameters": network.parameter_count,
+        "iterations": sum(r.iterations for r in reports),
+        "stopped_by": "all steps",
+        "loss": history.rows[-1][2],
+        "optimiser": solver.optimiser.name,
+        "optimiser_reason": "after least-squares steps of the last layer",
+        "discretisation": {"name": "march", "degree": settings.degree, "cells": mesh.cell_count},
+        "preconditioner": {} if solver.operator is None else solver.operator.describe(),
+        "march": _describe(reports, plan, windows, errors),
+        "errors": measured,
+        "certificate": None,
+        "reference": None if reference is None else reference.describe(),
+    }
+    total = time.perf_counter() - started
+    result["time"] = {"setup_s": round(setup_s, 3), "train_s": round(train_s, 3), "total_s": round(total, 3)}
+    result["memory"] = peak_memory(device)
+    result["environment"] = describe_environment(device)
+    solution = Solution(marched, problem.unknowns, mesh, result, history, settings.to_dict(), problem)
+    if out is not None:
+        errors.write(out / "errors.csv")
+        finish_run(out, solution.network, solution.history, solution.result)
+        MarchCheckpoint(out, 0.0).remove()
+    return solution
+
+
+def _windows(times: np.ndarray, per_window: int) -> list[tuple[np.ndarray, bool]]:
+    """Ends of the steps of each window, and whether it is the first; steps of a window have one length."""
+    steps = len(times) - 1
+    if steps % per_window:
+        raise PcpinnError(
+            f"{steps} steps cannot be cut into windows of {per_window}", f"make time_cells a multiple of {per_window}"
+        )
+    result = []
+    for k in range(0, steps, per_window):
+        part = times[k : k + per_window + 1]
+        lengths = np.diff(part)
+        if np.ptp(lengths) > 1e-9 * lengths.max():
+            raise PcpinnError("the steps of a window differ in length", "use march=1 with time_halvings")
+        result.append((part, k == 0))
+    return result
+
+
+def _check(space: MarchSpace) -> None:
+    """Flux, source and conditions: shapes, finite values, true derivatives."""
+    form = space.form
+    check_pointwise(form.pointwise, form.sample_points(space.start_time))
+    for flux, x, normals in form.boundary_samples(space.start_time):
+        check_boundary(flux, x, normals, form.components)
+
+
+def _window_solver(space: MarchSpace, network: MLP, plan: Plan, settings: Settings) -> WindowSolver:
+    drop = 0.0 if settings.drop_tolerance == "auto" else float(settings.drop_tolerance)
+    recipe = Stages(drop, max(settings.fill_factor, 50.0), ORDERINGS[settings.ordering], settings.step_solves)
+    own = WindowSettings(
+        tolerance=settings.tolerance or 1e-6,
+        iterations=settings.iterations,
+        patience=settings.patience or 0,
+        newton=settings.newton_iterations,
+        linear_part=settings.linearisation == "linear-part",
+        causality=settings.causality,
+        refinement=settings.refinement,
+        head_steps=settings.head_steps,
+    )
+    nodes = WindowNodes.of(space, plan.layers)
+    size = len(nodes.point_of)
+    optimiser, _ = make_optimiser(
+        settings, LeastSquares(network, nodes, misfit(np.zeros(size), np.ones(size), network))
+    )
+    return WindowSolver(space, network, plan.layers, recipe, optimiser, own, settings.seed)
+
+
+def _describe(
+    reports: list[WindowReport], plan: Plan, windows: list[tuple[np.ndarray, bool]], errors: MarchErrors
+) -> dict[str, Any]:
+    reasons: dict[str, int] = {}
+    for r in reports:
+        reasons[r.reason] = reasons.get(r.reason, 0) + 1
+    return {
+        **plan.to_dict(),
+        "windows": len(windows),
+        "newton_iterations": sum(len(r.residuals) for r in reports),
+        "preconditioners": sum(r.rebuilt for r in reports),
+        "largest_residual": max(r.final for r in reports),
+        "ended_by": reasons,
+        "errors_by_time": errors.table(40),
+    }

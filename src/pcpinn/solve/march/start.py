@@ -1,0 +1,119 @@
+"""Where the network of a march begins: its hidden weights, the initial values, and each window's first guess."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...discretize.window import MarchSpace
+from ...network.marched import Plan
+from ...network.mlp import MLP
+from ...precondition.misfit import Misfit
+from ...progress import Progress
+from ...train import LeastSquares, Stopping, train
+from ...train.heads import HeadSolver
+from ..build import make_optimiser
+from ..settings import Settings
+from .window import WindowNodes
+
+
+def spread_biases(network: MLP, seed: int) -> None:
+    """Without sines and cosines as inputs: hidden biases from [-1, 1], since with none all features are odd about the centre."""
+    if network.frequencies.shape[1]:
+        return
+    generator = torch.Generator().manual_seed(seed + 1)
+    with torch.no_grad():
+        for _, bias in network.layers(network.theta)[:-1]:
+            bias.copy_((2 * torch.rand(len(bias), generator=generator, dtype=torch.float64) - 1).to(bias))
+
+
+def space_weights(space: MarchSpace, settings: Settings) -> np.ndarray:
+    """(n,) weights of the norm in space."""
+    if settings.weights == "uniform":
+        return np.full(space.size, 1 / space.size)
+    return space.weights
+
+
+def misfit(values: np.ndarray, weights: np.ndarray, network: MLP) -> Misfit:
+    """How far a network is from values (N,) at the nodes."""
+    return Misfit(values, weights, network.theta.dtype, network.theta.device)
+
+
+def fit_start(
+    network: MLP, space: MarchSpace, plan: Plan, initial: Tensor, settings: Settings, progress: Progress
+) -> Tensor:
+    """Train the network on the initial values, in one head; all heads get its weights."""
+    nodes = WindowNodes.of(space, 1)
+    one = _single_head(network, plan)
+    loss = LeastSquares(one, nodes, misfit(initial.cpu().numpy(), space_weights(space, settings), one))
+    optimiser, _ = make_optimiser(settings, loss)
+    stopping = Stopping(
+        settings.start_iterations,
+        0.1 * (settings.tolerance or 1e-6),
+        math.inf,
+        0 if settings.patience is None else settings.patience,
+    )
+    heads = HeadSolver()
+    if settings.head_steps:
+        heads.step(loss)
+    if settings.start_iterations:
+        train(loss, optimiser, stopping, optimiser.start(loss, settings.seed), progress)
+    for _ in range(min(2, settings.head_steps)):
+        heads.step(loss, afresh=False)
+    with torch.no_grad():
+        network.output_scale.copy_(one.output_scale)
+        trunk = one.theta.detach()[: -one.head_size]
+        weight, bias = one.layers(one.theta.detach())[-1]
+        whole = network.theta.detach().clone()
+        whole[: len(trunk)] = trunk
+        w, b = network.layers(whole)[-1]
+        w.copy_(weight.repeat(plan.layers, 1))
+        b.copy_(bias.repeat(plan.layers))
+        network.theta.copy_(whole)
+    return network.theta.detach().clone()
+
+
+def _single_head(network: MLP, plan: Plan) -> MLP:
+    """A network with the same hidden layers, for one layer of time."""
+    lower = (network.centre - network.half_width).tolist()
+    upper = (network.centre + network.half_width).tolist()
+    one = MLP(
+        network.architecture, lower, upper, plan.components, torch.Generator().manual_seed(0), network.theta.dtype
+    )
+    one = one.to(network.theta.device)
+    with torch.no_grad():
+        one.frequencies.copy_(network.frequencies)
+        trunk = network.theta.detach()[: -network.head_size]
+        one.theta[: len(trunk)] = trunk
+    return one
+
+
+def guesses_for(network: MLP, theta: Tensor, plan: Plan, number: int) -> list[Tensor]:
+    """Weights to begin a window with: the last layer repeated, or all layers continued by their polynomial in time."""
+    C, L = plan.components, plan.layers
+
+    def with_heads(table: np.ndarray) -> Tensor:
+        result = theta.clone()
+        weight, bias = network.layers(result)[-1]
+        mix = torch.from_numpy(table).to(theta)
+        weight.copy_(torch.einsum("ij,jcw->icw", mix, weight.clone().unflatten(0, (L, C))).flatten(0, 1))
+        bias.copy_((mix @ bias.clone().unflatten(0, (L, C))).flatten())
+        return result
+
+    last = np.zeros((L, L))
+    last[:, -1] = 1.0
+    guesses = [with_heads(last)]
+    if number and plan.per_window == 1 and L > 1:
+        nodes = plan.steps.nodes
+        table = np.stack(
+            [
+                np.prod([(1 + nodes - other) / (own - other) for i, other in enumerate(nodes) if i != j], axis=0)
+                for j, own in enumerate(nodes)
+            ],
+            axis=1,
+        )
+        guesses.append(with_heads(table))
+    return guesses

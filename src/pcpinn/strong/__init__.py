@@ -1,0 +1,1 @@
+"""The strong form of a problem at points, and its conditions."""

@@ -1,0 +1,330 @@
+"""Inference: parameters and coefficients from noisy data; uncertainty; run folders; taking up a run."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import pcpinn as pc
+from pcpinn.train import Checkpoints
+
+ENDS = {"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0)}
+SMALL = {"cells": (8,), "degree": 3, "width": 8, "depth": 1, "feature_count": 2, "iterations": 12, "device": "cpu"}
+
+
+def bar(k):
+    """-k u'' = 1: u = x (1 - x) / (2 k)."""
+    return pc.Problem(pc.Interval(0, 1), flux=lambda x, u: k * u.grad, source=lambda x, u: -1.0, boundary=ENDS)
+
+
+def bar_data(seed, count=60, noise=0.003):
+    x = np.linspace(0.05, 0.95, count)[:, None]
+    u = x[:, 0] * (1 - x[:, 0]) / 4  # k = 2
+    return pc.Observations(x, u + noise * np.random.default_rng(seed).normal(size=count), noise)
+
+
+def test_a_parameter_and_its_standard_deviation():
+    data = bar_data(0)
+    solution = pc.infer(bar, data, {"k": pc.Parameter(1.0, low=0.1)}, **SMALL)
+    (k,), (std,) = solution.parameters["k"], solution.std("k")
+    x = data.points[:, 0]
+    slope = x * (1 - x) / 2 / k**2
+    assert std == pytest.approx(0.003 / np.linalg.norm(slope), rel=0.02)
+    weights = x * (1 - x) / 2  # u = weights / k, so least squares has a formula
+    assert k == pytest.approx(weights @ weights / (weights @ data.values), rel=1e-3)
+    assert solution([[0.5]])[0] == pytest.approx(1 / (8 * k), rel=3e-3)
+    assert solution.result["inverse"]["effective"] == pytest.approx(1.0, abs=0.01)
+    assert solution.result["preconditioner"]["oldest"] <= solution.settings["refresh"]
+
+
+def test_standard_deviations_cover_the_truth_as_often_as_they_say():
+    """Of the discrete problem, which has the same posterior: 40 sets of noise, one and two standard deviations."""
+    from pcpinn.invert.inference import Inference
+    from pcpinn.invert.settings import InverseSettings
+    from pcpinn.problem.family import Family
+
+    settings = InverseSettings().updated({**SMALL, "cells": (4,)})
+    family = Family(bar, {"k": pc.Parameter(1.0)})
+    run = Inference(family, (bar_data(0),), settings, None, None, None, None, None, False)
+    z = []
+    for seed in range(40):
+        run.discrete.values = bar_data(seed).values
+        start = np.zeros(run.equations.size), np.full((run.equations.nodes_count, 1), 1.95)
+        choice = run.discrete.solve(*start, 2, (), [None])
+        z.append((choice.c[0, 0] - 2.0) / np.linalg.norm(choice.posterior.factors[0]))
+    inside = np.abs(z)
+    assert 0.5 < np.mean(inside < 1) < 0.85
+    assert np.mean(inside < 2) > 0.87
+
+
+def test_several_numbers_in_source_and_conditions_from_an_observable():
+    def build(k):
+        return pc.Problem(
+            pc.Interval(0, 1),
+            flux=lambda x, u: u.grad,
+            source=lambda x, u: -k[0],
+            boundary={"left": pc.Dirichlet(lambda x: k[1] + 0 * x[0]), "right": pc.Robin(1.0, 0.0)},
+        )
+
+    # -u'' = s, u(0) = g, u' + u = 0 at 1: u = g + b x - s x^2 / 2, b = (3 s / 2 - g) / 2
+    s, g = 3.0, 0.5
+    b = (1.5 * s - g) / 2
+    x = np.linspace(0, 1, 30)[:, None]
+    slope = b - s * x[:, 0]
+    noise = 1e-3 * np.random.default_rng(0).normal(size=30)
+    data = pc.Observations(x, slope + noise, 1e-3, observable=lambda x, u: u.grad[0])
+    solution = pc.infer(build, data, {"k": pc.Parameter((1.0, 0.1), spread=10.0)}, **SMALL)
+    assert np.abs(solution.parameters["k"] - [s, g]).max() < 0.01
+    assert np.all(np.abs(solution.parameters["k"] - [s, g]) < 4 * solution.std("k"))
+
+
+def test_unknown_noise_is_estimated_and_outliers_are_borne():
+    data = bar_data(1)
+    loud = pc.Observations(data.points, data.values.copy())
+    solution = pc.infer(bar, loud, {"k": pc.Parameter(1.0)}, **SMALL)
+    assert solution.result["inverse"]["noise_estimated"]
+    assert solution.result["inverse"]["noise"][0] == pytest.approx(0.003, rel=0.3)
+    loud.values[::10] += 0.2
+    found = {
+        loss: pc.infer(bar, loud, {"k": pc.Parameter(1.5)}, noise=0.01, loss=loss, **{**SMALL, "iterations": 24})
+        for loss in ("squares", "huber")
+    }
+    assert abs(found["huber"].parameters["k"][0] - 2) < 0.15
+    assert abs(found["squares"].parameters["k"][0] - 2) > 0.3
+
+
+def test_noise_that_is_too_small_to_be_true_is_taken_for_larger():
+    data = bar_data(2)
+    right, wrong = (
+        pc.infer(bar, pc.Observations(data.points, data.values, noise), {"k": pc.Parameter(1.0)}, **SMALL)
+        for noise in (0.003, 0.0003)
+    )
+    assert right.result["inverse"]["noise"][0] == pytest.approx(0.003)  # within chance: as given
+    assert wrong.result["inverse"]["noise"][0] == pytest.approx(0.003, rel=0.3)
+    assert wrong.std("k")[0] == pytest.approx(right.std("k")[0], rel=0.3)
+
+
+def rod(a):
+    """-(a u')' = 1 with a = 1 + x; u is known nowhere."""
+    return pc.Problem(
+        pc.Interval(0, 1),
+        flux=lambda x, u: a(x) * u.grad,
+        source=lambda x, u: -1.0,
+        boundary={"left": pc.Free(), "right": pc.Free()},
+        name="rod",
+    )
+
+
+UNKNOWN = {
+    "a": pc.Coefficient(initial=1.5, low=0.1, known={"left": 1.0, "right": lambda x: 2 * x[0]}, width=8, depth=1)
+}
+
+
+def rod_u(x):
+    return np.log(1 + x) / np.log(2) - x  # zero at both ends: a u' = 1 / log 2 - 1 - x
+
+
+def rod_data(noise=1e-3):
+    x = np.linspace(0, 1, 50)
+    return pc.Observations(x[:, None], rod_u(x) + noise * np.random.default_rng(2).normal(size=50), noise)
+
+
+def test_a_coefficient_by_its_network(tmp_path):
+    x = np.linspace(0, 1, 41)
+    truth = pc.Truth(x[:, None], rod_u(x)[:, None], {"a": 1 + x})
+    solution = pc.infer(rod, rod_data(), UNKNOWN, truth=truth, out=tmp_path / "run", **{**SMALL, "iterations": 24})
+    errors = solution.result["errors"]
+    assert errors["field"]["a"]["l2re"] < 0.03
+    assert errors["training"] < 5e-3
+    assert solution.result["inverse"]["converged"]
+    assert errors["l2re"] < 5 * solution.result["inverse"]["expected_l2re"]
+    stack = np.concatenate([solution(x[:, None]) - rod_u(x), solution.coefficient("a")(x[:, None]) - 1 - x])
+    assert errors["l2re"] == pytest.approx(np.linalg.norm(stack) / np.linalg.norm(np.r_[rod_u(x), 1 + x]))
+    assert solution.std("a", x[:, None])[0] < 1e-9  # known there
+    assert 0 < solution.std("a", [[0.5]])[0] < 0.2
+    back = pc.load(tmp_path / "run")
+    assert isinstance(back, pc.InverseSolution)
+    np.testing.assert_array_equal(back(x[:, None]), solution(x[:, None]))
+    np.testing.assert_array_equal(back.coefficient("a")(x[:, None]), solution.coefficient("a")(x[:, None]))
+    np.testing.assert_allclose(back.std("a", x[:, None]), solution.std("a", x[:, None]), atol=1e-6)
+    np.testing.assert_allclose(back.std("u", x[:, None]), solution.std("u", x[:, None]), atol=1e-6)
+    np.testing.assert_array_equal(back.data[0].values, rod_data().values)
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["method"] == "infer"
+    assert solution.plot(tmp_path / "picture.png", truth).stat().st_size > 10_000
+
+
+def test_networks_that_have_not_arrived_say_so():
+    """Whatever their error is: the discrete answer has a lower loss."""
+    notes = []
+
+    class Listening(pc.Progress):
+        def note(self, text):
+            notes.append(text)
+
+    solution = pc.infer(rod, rod_data(), UNKNOWN, progress=Listening(), **{**SMALL, "warmup": 1, "iterations": 3})
+    assert solution.result["inverse"]["excess"] > 5
+    assert solution.result["inverse"]["converged"] is False
+    assert any("have not arrived" in text for text in notes)
+
+
+def plate(a):
+    """-div(a grad u) = f, with f made from a = 2 + s, u = s, s = sin(pi x) sin(pi y)."""
+    pi = torch.pi
+
+    def source(x, u):
+        s, c = torch.sin(pi * x), torch.cos(pi * x)
+        slopes = (pi * c[0] * s[1]) ** 2 + (pi * s[0] * c[1]) ** 2
+        return slopes - 2 * pi**2 * (2 + s[0] * s[1]) * s[0] * s[1]
+
+    square = pc.Rectangle((-1, -1), (1, 1), name="sides")
+    return pc.Problem(square, flux=lambda x, u: a(x) * u.grad, source=source, boundary={"sides": pc.Dirichlet(0.0)})
+
+
+def test_networks_follow_the_data_not_the_source():
+    """f is made from a smooth pair (u, a) that networks fit with ease; the data speak of another one."""
+    from pcpinn.invert.inference import Inference
+    from pcpinn.invert.settings import InverseSettings
+    from pcpinn.problem.family import Family
+
+    options = {"cells": (5, 5), "degree": 4, "width": 14, "feature_count": 2, "feature_high": -1.0, "iterations": 45}
+    unknown = {"a": pc.Coefficient(initial=2.0, low=0.1, known={"sides": 2.0}, width=14)}
+    random = np.random.default_rng(0)
+    x = random.uniform(-0.95, 0.95, size=(500, 2))
+    shape = lambda p: np.sin(np.pi * p[:, 0]) * np.sin(np.pi * p[:, 1])  # noqa: E731
+    data = pc.Observations(x, shape(x), 0.03)
+    settings = InverseSettings().updated({**options, "device": "cpu"})
+    run = Inference(Family(plate, unknown), (data,), settings, None, None, None, None, None, False)
+    nodes = run.equations.coefficient_nodes
+    c = (2 + 0.5 * shape(nodes))[:, None]
+    _, u = run.discrete._linearise(np.zeros(run.equations.size), c, 1.0)
+    values = run.discrete.observe(u)[0] + 0.03 * random.normal(size=500)
+    solution = pc.infer(plate, pc.Observations(x, values, 0.03), unknown, settings)
+    found = solution.coefficient("a")(nodes) - 2
+    assert found @ shape(nodes) / (shape(nodes) @ shape(nodes)) == pytest.approx(0.5, abs=0.05)
+    assert solution.result["inverse"]["converged"]
+    assert solution.result["errors"]["training"] < 0.01
+
+
+def test_between_the_nodes_networks_do_not_follow_noise():
+    """More weights than nodes: without a term that holds them there, they would."""
+    from pcpinn.invert.inference import Inference
+    from pcpinn.invert.settings import InverseSettings
+    from pcpinn.problem.family import Family
+
+    settings = InverseSettings().updated({**SMALL, "cells": (4,), "degree": 2, "width": 16})
+    run = Inference(Family(rod, UNKNOWN), (rod_data(),), settings, None, None, None, None, None, False)
+    (term,) = run.loss.between
+    theta = run.loss.theta[run.model.parts[0]]
+    nodal = run.loss.unknowns()
+    x = rod_data().points
+    at_nodes = run.equations.discretisation.unknown_nodes[:, 0]
+    values = nodal.detach().numpy()
+    expected = []
+    for p in x[:, 0]:  # the parabola through the three nodes of a cell
+        left = min(int(p / 0.25), 3) * 0.25
+        own = [int(np.abs(at_nodes - q).argmin()) for q in (left, left + 0.125, left + 0.25)]
+        expected.append(np.polyval(np.polyfit(at_nodes[own], values[own], 2), p))
+    with torch.no_grad():
+        here = run.model.u(torch.from_numpy(x))[:, 0].numpy()
+    found = term.residual(theta, nodal)
+    np.testing.assert_allclose(found.detach().numpy(), here - expected, atol=1e-10)
+    J = term.jacobian(run.loss._nodal_jacobian())
+    v = torch.randn(len(theta), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    (slope,) = torch.autograd.grad(found.sum(), run.loss.theta)
+    assert float(slope[run.model.parts[0]] @ v) == pytest.approx(float((J @ v).sum()), rel=1e-8)
+
+
+class Stopped(Exception):
+    """A kill, as the tests play it."""
+
+
+@pytest.mark.parametrize(("stop_at", "told"), [(3, True), (11, True), (11, False)])
+def test_a_run_taken_up_again_ends_where_it_would_have(tmp_path, monkeypatch, stop_at, told):
+    """Whether it was told the noise or estimated it."""
+    options = {**SMALL, "checkpoint_every": 0.0, "refresh": 2}
+    data = rod_data() if told else pc.Observations(rod_data().points, rod_data().values)
+    whole = pc.infer(rod, data, UNKNOWN, out=tmp_path / "whole", **options)
+    write = Checkpoints.write
+
+    def failing(self, snapshot):
+        write(self, snapshot)
+        if snapshot.iteration >= stop_at:
+            raise Stopped
+
+    monkeypatch.setattr(Checkpoints, "write", failing)
+    with pytest.raises(Stopped):
+        pc.infer(rod, data, UNKNOWN, out=tmp_path / "cut", **options)
+    monkeypatch.setattr(Checkpoints, "write", write)
+    again = pc.infer(rod, data, UNKNOWN, out=tmp_path / "cut", resume=True, **options)
+    assert again.result["iterations"] == whole.result["iterations"]
+    np.testing.assert_allclose(again.history.losses, whole.history.losses, rtol=1e-8)
+
+
+def test_adam_with_jacobi_anew_in_every_iteration():
+    options = {**SMALL, "optimiser": "adam", "preconditioner": "jacobi", "refresh": 1, "prior": "none"}
+    solution = pc.infer(bar, bar_data(0), {"k": pc.Parameter(1.0)}, **{**options, "warmup": 20, "iterations": 20})
+    assert solution.result["preconditioner"]["name"] == "jacobi"
+    assert solution.result["preconditioner"]["refreshes"] == 20
+    assert solution.uncertainty is None
+    assert solution.history.losses[19] < solution.history.losses[0]
+    with pytest.raises(pc.PcpinnError, match="no posterior"):
+        solution.std("k")
+
+
+def test_the_gradient_of_the_joint_loss_is_that_of_differences():
+    from pcpinn.invert.inference import Inference
+    from pcpinn.invert.settings import InverseSettings
+    from pcpinn.problem.family import Family
+
+    settings = InverseSettings().updated({**SMALL, "optimiser": "adam", "preconditioner": "jacobi"})
+    run = Inference(Family(rod, UNKNOWN), (rod_data(),), settings, None, None, None, None, None, False)
+    loss = run.loss
+    loss.kappa, loss.refresh_every = 0.5, 10**9
+    (gradient,) = torch.autograd.grad(loss.loss(), loss.theta)
+    v = torch.randn(len(loss.theta), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    start, h = loss.theta.detach().clone(), 1e-6
+    values = []
+    for sign in (1, -1):
+        with torch.no_grad():
+            loss.theta.copy_(start + sign * h * v)
+        values.append(loss.value())
+    assert float(gradient @ v) == pytest.approx((values[0] - values[1]) / (2 * h), rel=1e-5)
+    with torch.no_grad():
+        loss.theta.copy_(start)
+    loss.derivatives = True
+    loss.refresh()
+    model = loss.model_here()
+    (gradient,) = torch.autograd.grad(loss.loss(), loss.theta)
+    np.testing.assert_allclose(
+        model.gradient.numpy(), gradient.numpy(), rtol=1e-6, atol=1e-6 * float(gradient.abs().max())
+    )
+
+
+@pytest.mark.parametrize(
+    ("unknowns", "message"),
+    [
+        ({"a": pc.Coefficient(known={"top": 1.0})}, "which is no boundary"),
+        ({"a": pc.Coefficient(known={"left": lambda x: x[0] / 0})}, "not finite"),
+        ({"a": pc.Coefficient(initial=2.0, low=1.0, known={"left": 0.5})}, "below its bound"),
+        ({"b": pc.Coefficient()}, "cannot be built from b"),
+    ],
+)
+def test_unknowns_that_do_not_fit_are_refused_and_nothing_is_written(tmp_path, unknowns, message):
+    with pytest.raises(pc.PcpinnError, match=message):
+        pc.infer(rod, rod_data(), unknowns, out=tmp_path / "run", **SMALL)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"warmup": -1}, "warmup=-1"),
+        ({"equations": 0.0}, "equations=0"),
+        ({"noise": -1.0}, "noise=-1"),
+        ({"march": 2}, "march"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(changes, message):
+    with pytest.raises(pc.PcpinnError, match=message):
+        pc.infer(rod, rod_data(), UNKNOWN, **{**SMALL, **changes})

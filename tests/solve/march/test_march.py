@@ -1,0 +1,244 @@
+"""Marching: errors by part and time, windows of several steps, interruption, storage, what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import pcpinn
+from pcpinn import Dirichlet, Interval, PcpinnError, Periodic, Problem, Reference, Settings, solve
+from pcpinn.network.marched import MarchedNetwork
+from pcpinn.progress import Progress
+
+SMALL = {"cells": (6,), "degree": 3, "time_scheme": "radau", "time_order": 2, "time_cells": 6, "march": 1, "width": 24,
+         "depth": 1, "features": "none", "tolerance": 1e-7, "iterations": 0, "start_iterations": 0, "device": "cpu"}  # fmt: skip
+
+
+def logistic(nonlinear=1.0):
+    """u_t = 0.05 u_xx + nonlinear u (1 - u); from a sine."""
+    return Problem(
+        Interval(0, 1).over(0, 1),
+        flux=lambda x, u: torch.stack([0.05 * u.grad[0], 0 * u.value]),
+        source=lambda x, u: u.grad[1] - nonlinear * u.value * (1 - u.value),
+        boundary={
+            "left": Dirichlet(0.0),
+            "right": Dirichlet(0.0),
+            "initial": Dirichlet(lambda x: torch.sin(torch.pi * x[0])),
+        },
+        name="logistic",
+    )
+
+
+def decay():
+    """u = sin(pi x) exp(-0.05 pi^2 t), as a reference at times between the steps too."""
+    x = np.stack(np.meshgrid(np.linspace(0, 1, 9), np.linspace(0, 1, 8), indexing="ij"), -1).reshape(-1, 2)
+    return Reference(x, np.sin(np.pi * x[:, 0]) * np.exp(-0.05 * np.pi**2 * x[:, 1]))
+
+
+@pytest.fixture(scope="module")
+def linear(tmp_path_factory):
+    out = tmp_path_factory.mktemp("march") / "run"
+    return solve(logistic(0.0), Settings(**SMALL), out=out, reference=decay()), out
+
+
+def test_errors_by_part_and_time(linear):
+    solution, out = linear
+    errors = solution.errors
+    assert errors["l2re"] < 2e-4
+    assert errors["training"] < 5e-5
+    assert errors["discretisation"] < 2e-4
+    rows = solution.result["march"]["errors_by_time"]
+    assert [round(r["t"], 6) for r in rows] == [round(k / 7, 6) for k in range(8)]
+    total = np.array([r["total"] for r in rows[1:]])
+    parts = np.array([r["training"] + r["discretisation"] for r in rows[1:]])
+    assert (total <= 1.001 * parts).all()
+    assert (out / "errors.csv").read_text().startswith("t,total,training,discretisation\n0.0,")
+
+
+def test_loads_as_it_was(linear, tmp_path):
+    solution, out = linear
+    again = pcpinn.load(out)
+    assert isinstance(again.network, MarchedNetwork)
+    x = np.random.default_rng(0).uniform(size=(50, 2))
+    np.testing.assert_array_equal(again(x), solution(x))
+    again.plot(tmp_path / "u.png")
+    again.to_vtu(tmp_path / "u.vtu")
+    again.to_pvd(tmp_path / "u.pvd")
+    again.animate(tmp_path / "u.gif", frames=3)
+    again.save(tmp_path / "copy")
+    np.testing.assert_array_equal(pcpinn.load(tmp_path / "copy")(x), solution(x))
+    assert not (out / "march.safetensors").exists()
+
+
+def test_hidden_layers_are_stored_once(linear):
+    solution, out = linear
+    assert (out / "network.safetensors").stat().st_size < 8 * solution.network.parameter_count
+
+
+def test_differentiable_in_space_and_time(linear):
+    solution, _ = linear
+    x = torch.tensor([[0.3, 0.41], [0.6, 0.77]], dtype=torch.float64, requires_grad=True)
+    (g,) = torch.autograd.grad(solution(x).sum(), x)
+    exact = torch.exp(-0.05 * torch.pi**2 * x[:, 1].detach())
+    rate = -0.05 * torch.pi**2 * torch.sin(torch.pi * x[:, 0].detach()) * exact
+    torch.testing.assert_close(g[:, 1], rate, rtol=0.02, atol=1e-3)
+    torch.testing.assert_close(g[:, 0], torch.pi * torch.cos(torch.pi * x[:, 0].detach()) * exact, rtol=0.02, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"march": 3},
+        {"march": 3, "causality": 10.0},
+        {"march": 2, "time_scheme": "bdf2"},
+        {"time_scheme": "crank-nicolson"},
+        {"time_scheme": "gauss"},
+        {"time_scheme": "euler", "time_cells": 12, "march": 4},
+        {"linearisation": "linear-part"},
+        {"time_halvings": 2},
+    ],
+)
+def test_the_network_follows_the_discrete_march(changes):
+    """Whatever the scheme, window or linearisation: what is left is the network's own error."""
+    solution = solve(logistic(), Settings(**SMALL | changes))
+    assert solution.errors["training"] < 2e-4
+    assert solution.result["march"]["largest_residual"] < 1e-4
+
+
+def test_training_takes_over_where_the_last_layer_is_not_enough():
+    small = SMALL | {"width": 5, "depth": 2, "tolerance": 1e-4, "time_cells": 3}
+    heads = solve(logistic(), Settings(**small))
+    trained = solve(logistic(), Settings(**small | {"iterations": 15, "start_iterations": 40}))
+    assert trained.result["iterations"] > 0
+    assert trained.errors["training"] < 0.2 * heads.errors["training"]
+
+
+def test_adam_steps_as_in_the_paper():
+    settings = Settings(**SMALL | {"head_steps": 0, "optimiser": "adam", "iterations": 300, "start_iterations": 1500,
+                                   "time_scheme": "euler", "linearisation": "linear-part", "newton_iterations": 3,
+                                   "learning_rate": 3e-3})  # fmt: skip
+    assert solve(logistic(), settings).errors["training"] < 0.03
+
+
+def test_periodic_in_the_network():
+    problem = Problem(
+        Interval(0, 1).over(0, 1),
+        flux=lambda x, u: torch.stack([0.01 * u.grad[0], 0 * u.value]),
+        source=lambda x, u: u.grad[1] + u.grad[0],
+        boundary={"left": Periodic("right"), "initial": Dirichlet(lambda x: torch.cos(2 * torch.pi * x[0]))},
+    )
+    solution = solve(problem, Settings(**SMALL | {"features": "log", "feature_count": 3, "time_order": 3}))
+    t = np.linspace(0, 1, 7)
+    ends = [solution(np.stack([np.full(7, x), t], 1)) for x in (0.0, 1.0, 2.0)]
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)
+    np.testing.assert_allclose(ends[0], ends[2], atol=1e-9)
+    exact = np.cos(2 * np.pi * (0.0 - t)) * np.exp(-0.01 * 4 * np.pi**2 * t)
+    np.testing.assert_allclose(ends[0], exact, atol=5e-3)
+
+
+class Interrupted(Progress):
+    """Stops like Ctrl-C in a given window."""
+
+    def __init__(self, at):
+        self.at, self.marching = at, False
+
+    def stage(self, name, total=None):
+        self.marching = name == "marching"
+
+    def update(self, iteration, loss):
+        if self.marching and iteration == self.at:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("refresh", [1, 2])
+def test_resumed_march_gives_the_same_answer(tmp_path, refresh):
+    settings = Settings(**SMALL | {"checkpoint_every": 0.0, "refresh": refresh, "iterations": 3, "width": 8})
+    whole = solve(logistic(), settings, out=tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        solve(logistic(), settings, out=tmp_path / "cut", progress=Interrupted(4))
+    assert (tmp_path / "cut/march.safetensors").exists()
+    assert not (tmp_path / "cut/result.json").exists()
+    resumed = solve(logistic(), settings, out=tmp_path / "cut", resume=True)
+    assert torch.equal(resumed.network.theta, whole.network.theta)
+    assert resumed.errors["training"] == pytest.approx(whole.errors["training"], rel=1e-6)
+
+
+def test_damaged_checkpoint(tmp_path):
+    settings = Settings(**SMALL | {"checkpoint_every": 0.0})
+    with pytest.raises(KeyboardInterrupt):
+        solve(logistic(), settings, out=tmp_path / "cut", progress=Interrupted(4))
+    other = Settings(**SMALL | {"width": 25})
+    with pytest.raises(PcpinnError, match="damaged"):
+        solve(logistic(), other, out=tmp_path / "cut", resume=True)
+    (tmp_path / "cut/march.safetensors").write_bytes(b"no")
+    with pytest.raises(PcpinnError):
+        solve(logistic(), settings, out=tmp_path / "cut", resume=True)
+
+
+def test_damaged_network(linear, tmp_path):
+    solution, out = linear
+    from pcpinn.files import read_tensors, write_tensors
+
+    tensors, metadata = read_tensors(out / "network.safetensors")
+    for name, change in {
+        "nan": ({"heads": tensors["heads"] * np.nan}, {}),
+        "order": ({"times": tensors["times"][::-1].copy()}, {}),
+        "short": ({"heads": tensors["heads"][:-1]}, {}),
+        "plan": ({}, {"plan": {**metadata["plan"], "scheme": "nonsense"}}),
+        "many": ({}, {"plan": {**metadata["plan"], "per_window": 10**9}}),
+        "missing": ({}, {"plan": {}}),
+    }.items():
+        folder = solution.save(tmp_path / name)
+        write_tensors(folder / "network.safetensors", tensors | change[0], metadata | change[1])
+        with pytest.raises(PcpinnError):
+            pcpinn.load(folder)
+
+
+def test_explosion_is_told(tmp_path):
+    """u_t = 4000 u^2 blows up at t = 1/4000: nothing can be solved beyond."""
+    problem = Problem(
+        Interval(0, 1).over(0, 1),
+        flux=lambda x, u: torch.stack([0.01 * u.grad[0], 0 * u.value]),
+        source=lambda x, u: u.grad[1] - 4000 * u.value**2,
+        boundary={
+            "left": Dirichlet(0.0),
+            "right": Dirichlet(0.0),
+            "initial": Dirichlet(lambda x: torch.sin(torch.pi * x[0])),
+        },
+    )
+    with pytest.raises(PcpinnError, match=r"does not converge at t = .*corrections") as caught:
+        solve(problem, Settings(**SMALL), out=tmp_path / "run")
+    assert "shorter steps" in caught.value.remedy
+    assert (tmp_path / "run/march.safetensors").exists()
+
+
+def test_time_limit_keeps_what_is_done(tmp_path):
+    with pytest.raises(PcpinnError, match="time limit"):
+        solve(logistic(), Settings(**SMALL | {"time_limit": 1e-6}), out=tmp_path / "run")
+    solution = solve(logistic(), Settings(**SMALL), out=tmp_path / "run", resume=True)
+    assert json.loads((tmp_path / "run/result.json").read_text())["stopped_by"] == "all steps"
+    assert solution.errors["training"] < 2e-4
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"march": 4}, "cannot be cut into windows"),
+        ({"march": 2, "time_halvings": 2, "time_cells": 4}, "differ in length"),
+        ({"time_scheme": "simplex"}, "does not march|over time"),
+        ({"time_scheme": "galerkin"}, "does not march"),
+        ({"march": -1}, "must be finite and not negative"),
+    ],
+)
+def test_what_is_refused(changes, message):
+    with pytest.raises(PcpinnError, match=message):
+        solve(logistic(), Settings(**SMALL | changes))
+
+
+def test_a_problem_without_time_cannot_march():
+    problem = Problem(
+        Interval(0, 1), flux=lambda x, u: u.grad, boundary={"left": Dirichlet(0.0), "right": Dirichlet(0.0)}
+    )
+    with pytest.raises(PcpinnError, match="over time"):
+        solve(problem, Settings(**SMALL))
