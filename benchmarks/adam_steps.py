@@ -2,7 +2,7 @@
 
     pcpinn prepare poisson2d-c --preset paper --out c.pcpinn          # on a machine with a mesher
     python benchmarks/adam_steps.py c.pcpinn --device cuda --steps 20000
-    python benchmarks/adam_steps.py poisson2d-c --device cpu --steps 50 --set mesh_size=0.05
+    python benchmarks/adam_steps.py poisson2d-c --device cpu --steps 50 --set size=0.05
 
 "plain" is Adam's ordinary step, an operation at a time. The others are torch's fused update, k steps between two looks at the
 loss, on a GPU as one captured graph. Each row is a whole training by `train` (history, stopping, last good weights), from
@@ -73,7 +73,8 @@ def build(task: Task) -> tuple[LinearSystem, LeastSquares]:
 def measure(loss: LeastSquares, task: Task, at_once: int, steps: int) -> dict[str, Any]:
     """One training from the network's first weights."""
     settings, device = task.settings, loss.theta.device
-    adam = Batched(settings.learning_rate, settings.beta1, settings.beta2, at_once=at_once)
+    own = settings.optimiser
+    adam = Batched(own.learning_rate, own.beta1, own.beta2, at_once=at_once)
     first = loss.theta.detach().clone()
     synchronise(device)
     started = time.perf_counter()
@@ -159,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("assembly and preconditioner ...", file=sys.stderr, flush=True)
     system, loss = build(task)
     steps = given.steps or (20_000 if device.type == "cuda" else 50)
-    train(loss, Batched(0.0), Stopping(3))  # what torch loads at first use must not count
+    train(loss, Batched(1e-30), Stopping(3))  # what torch loads at first use must not count
     rows = []
     for at_once in given.at_once:
         print(f"{at_once or 'plain'} ...", file=sys.stderr, flush=True)

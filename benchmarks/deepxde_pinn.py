@@ -33,12 +33,13 @@ def train(
     dde = _import(network.theta.device)
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            dde.config.set_random_seed(settings.seed)
+            dde.config.set_random_seed(settings.run.seed)
             out.start()
             data = _DATA[name](dde, interior, boundary)
             net = _network(dde, network)
             model = dde.Model(data, net)
-            adam = torch.optim.Adam(net.parameters(), lr=settings.learning_rate, betas=(settings.beta1, settings.beta2))
+            own = settings.optimiser
+            adam = torch.optim.Adam(net.parameters(), lr=own.learning_rate, betas=(own.beta1, own.beta2))
             model.compile(adam, verbose=0)
             model.train(iterations=10**9, display_every=10**9, verbose=0, callbacks=[_listener(dde, out, net, network)])
     finally:

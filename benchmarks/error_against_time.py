@@ -43,8 +43,9 @@ from pcpinn.mesh.points import boundary_points, spacing_of
 from pcpinn.network import MLP
 from pcpinn.solve.build import make_device, make_mesh, make_network
 from pcpinn.solve.linear import preconditioned_loss
+from pcpinn.solve.method import METHODS as METHODS_OF_PCPINN
 from pcpinn.solve.run import run
-from pcpinn.solve.settings import Settings
+from pcpinn.solve.settings import Settings, resolve_preset
 from pcpinn.train import Loss
 
 PLAIN = {"features": "none", "activation": "tanh", "initialisation": "glorot-normal"}
@@ -65,7 +66,7 @@ METHODS = {
     "pcpinn-adam": Method("pcpinn, Adam", "paper", "pcpinn"),
     "pinn": Method("PINN, Adam", "paper", "pinn"),
     "pinn-plain": Method("PINN, Adam, no features", "paper", "pinn", PLAIN),
-    "pinn-hard": Method("PINN, Adam, no features, hard", "paper", "pinn", {**PLAIN, "conditions": "hard"}),
+    "pinn-hard": Method("PINN, Adam, no features, hard", "paper", "pinn", {**PLAIN, "hard": True}),
     "deepxde": Method("DeepXDE PINN, Adam", "paper", "deepxde"),
     "deepxde-plain": Method("DeepXDE PINN, Adam, no features", "paper", "deepxde", PLAIN),
 }
@@ -89,7 +90,8 @@ class Case:
         entry = find_entry(self.name)
         honest = {"closed": 0.0} if method.kind == "pinn" and "closed" in entry.parameters else {}
         if not self.prepared:
-            parameters, settings = entry.resolve(method.preset, {**changes, **honest})
+            own = "pcpinn" if method.kind == "pcpinn" else "pinn"
+            parameters, settings = entry.resolve(method.preset, {**changes, **honest}, own)
             return entry.problem(**parameters), settings, None
         if method.preset not in self.prepared:
             raise PcpinnError(
@@ -98,7 +100,9 @@ class Case:
             )
         task = self.prepared[method.preset]
         parameters = {**(task.record.get("problem_parameters") or {}), **honest}
-        return entry.problem(**parameters), task.settings.updated(changes), task.mesh
+        kept, own = task.settings, METHODS_OF_PCPINN.find("pcpinn" if method.kind == "pcpinn" else "pinn")
+        settings = resolve_preset(own, kept.method, kept.over_time, kept.asked, method.preset, changes)
+        return entry.problem(**parameters), settings, task.mesh
 
 
 def cases_of(problems: Sequence[str]) -> list[Case]:
@@ -142,7 +146,7 @@ def _train_ours(problem: Problem, settings: Settings, mesh: Mesh | None, method:
 
     if method.preset == "paper":
         settings = settings.updated({"iterations": 10**9})
-    run(method.kind, make_loss, problem, settings, progress=recorder, mesh=mesh)
+    run(make_loss, problem, settings, progress=recorder, mesh=mesh)
 
 
 def figures(label: str, recorder: Recorder) -> list[str]:

@@ -23,8 +23,9 @@ from common import machine, poisson, pyplot, square_cells, synchronise, table, w
 
 from pcpinn import PcpinnError
 from pcpinn.discretize.system import LinearSystem, linear_system
+from pcpinn.precondition import ILU, AutoILU
 from pcpinn.solve.build import make_device, make_discretisation, make_mesh, make_network, make_optimiser
-from pcpinn.solve.linear import preconditioned_loss
+from pcpinn.solve.linear import preconditioned_loss, settings_of
 from pcpinn.solve.settings import Settings
 from pcpinn.train import LeastSquares
 
@@ -57,7 +58,7 @@ def training_error(loss: LeastSquares, system: LinearSystem) -> float:
 
 def train(system: LinearSystem, settings: Settings, seconds: float) -> Curve:
     """Steps until both goals are met, or patience or time is out."""
-    device = make_device(settings.device)
+    device = make_device(settings.run.device)
     started = time.perf_counter()
     network = make_network(system.discretisation.problem, system.discretisation.mesh, settings)
     loss = preconditioned_loss(system, network, settings)
@@ -66,12 +67,16 @@ def train(system: LinearSystem, settings: Settings, seconds: float) -> Curve:
     facts = loss.describe()
     quality = loss.operator.quality
     curve = Curve(
-        system.size, name_of(settings.drop_tolerance), setup_s, quality.smooth if quality else np.nan, facts["fill"]
+        system.size,
+        name_of(getattr(settings.preconditioner, "drop_tolerance", "auto")),
+        setup_s,
+        quality.smooth if quality else np.nan,
+        facts["fill"],
     )
     optimiser, _ = make_optimiser(settings, loss)
-    state = optimiser.start(loss, settings.seed)
+    state = optimiser.start(loss, settings.run.seed)
     spent = 0.0
-    for iteration in range(1, settings.iterations + 1):
+    for iteration in range(1, settings.optimiser.iterations + 1):
         started = time.perf_counter()
         value = optimiser.step(loss, state)
         synchronise(device)
@@ -180,15 +185,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     path = given.out / f"gauss-newton-iterations-{device.type}.csv"
     given.out.mkdir(parents=True, exist_ok=True)
     for size in sorted(given.sizes):
-        common = Settings(
-            cells=square_cells(size, given.degree), degree=given.degree, width=given.width, seed=given.seed,
-            device=device.type, iterations=given.iterations,
-        )  # fmt: skip
+        common = settings_of("pcpinn", problem, None, {
+            "cells": square_cells(size, given.degree), "degree": given.degree, "width": given.width, "seed": given.seed,
+            "device": device.type, "iterations": given.iterations,
+        })  # fmt: skip
         system = linear_system(make_discretisation(problem, make_mesh(problem, common), common))
         for drop in given.drops:
             print(f"{system.size} unknowns, drop tolerance {drop} ...", file=sys.stderr, flush=True)
             try:
-                curves.append(train(system, common.updated({"drop_tolerance": drop}), given.seconds))
+                curves.append(
+                    train(
+                        system,
+                        common.updated({"preconditioner": AutoILU() if drop == "auto" else ILU(float(drop))}),
+                        given.seconds,
+                    )
+                )
             except PcpinnError as error:
                 print(f"{system.size} unknowns, drop tolerance {drop} left out: {error}")
                 continue

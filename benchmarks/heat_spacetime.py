@@ -72,9 +72,10 @@ problem = pc.Problem(
 
 settings = {
     "cells": (side, side),
-    "time_cells": slabs,
-    "time_scheme": "radau",
-    "time_order": 3,
+    "steps": slabs,
+    "time": "slabs",
+    "scheme": "radau",
+    "order": 3,
     "degree": 2,
     "width": 32,
     "depth": 3,

@@ -39,6 +39,7 @@ from pcpinn.precondition.protocol import DeviceSolver
 from pcpinn.precondition.quality import estimate_quality
 from pcpinn.precondition.torch_sparse import csr_tensor
 from pcpinn.solve.build import make_device, make_discretisation, make_mesh, make_network
+from pcpinn.solve.linear import settings_of
 from pcpinn.solve.settings import Settings
 from pcpinn.train import Adam, GaussNewton, LeastSquares
 from pcpinn.train.adam import Fused
@@ -140,14 +141,16 @@ def copy_bandwidth(device: torch.device) -> float:
 
 def setting(name: str, unknowns: int, degree: int, device: str) -> Settings:
     if name == "poisson":
-        return Settings(cells=square_cells(unknowns, degree), degree=degree, device=device)
-    side, layers = cells_for(unknowns)
-    return Settings(cells=(side, side), time_cells=layers, degree=1, device=device)
+        choices: dict[str, Any] = {"cells": square_cells(unknowns, degree), "degree": degree}
+    else:
+        side, steps = cells_for(unknowns)
+        choices = {"cells": (side, side), "steps": steps, "degree": 1}
+    return settings_of("pcpinn", poisson() if name == "poisson" else heat, None, {**choices, "device": device})
 
 
 def measure(name: str, recipe: Preconditioner, settings: Settings, bandwidth: float) -> Row:
     """Set everything up once, then time the parts of an iteration."""
-    device, row = make_device(settings.device), Row()
+    device, row = make_device(settings.run.device), Row()
     problem = poisson() if name == "poisson" else heat
     mesh = row.measured("mesh", device, lambda: make_mesh(problem, settings))
     system = row.measured("assembly", device, lambda: linear_system(make_discretisation(problem, mesh, settings)))

@@ -16,6 +16,8 @@ from pcpinn.discretize.system import linear_system
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.network import MLP, Architecture
 from pcpinn.precondition import ILU, PreconditionedResidual
+from pcpinn.solve.method import INVERSE_METHODS, METHODS
+from pcpinn.solve.settings import resolve
 from pcpinn.train import LeastSquares
 
 BOXES = {1: Interval(0, 1), 2: Rectangle((0, 0), (1, 0.8)), 3: Box((0, 0, 0), (1, 0.8, 0.9))}
@@ -190,3 +192,9 @@ def matrix_by_differences(residual, u, step=1e-6):
         e[k] = step
         columns.append((residual(u + e) - residual(u - e)) / (2 * step))
     return torch.stack(columns, dim=1).numpy()
+
+
+def chosen(over_time=False, method="pcpinn", preset=None, **keys):
+    """Settings of a method from keys, as the command line gives them."""
+    methods = METHODS if method in METHODS else INVERSE_METHODS
+    return resolve(methods.find(method), over_time, keys, preset)

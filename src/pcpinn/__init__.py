@@ -6,21 +6,29 @@ domain = pc.Rectangle((0, 0), (1, 1)) - pc.Disk((0.5, 0.5), 0.2, name="hole")
 problem = pc.Problem(domain, flux=lambda x, u: u.grad, source=lambda x, u: -1.0,
                      boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(1.0), "hole": pc.Robin(1.0, 2.0),
                                "bottom": pc.Neumann(0.0), "top": pc.Neumann(0.0)})
-solution = pc.solve(problem, mesh_size=0.05)
+solution = pc.solve(problem, mesh=pc.Meshing(size=0.05, degree=3))
 solution([[0.1, 0.9]])
 """
 
+from . import baselines as baselines  # registers its methods
+from .baselines.recipe import Collocation
+from .condition.doctor import diagnose
 from .condition.number import condition_number
 from .condition.record import ConditionNumber
+from .discretize.in_time import Simplices, Slabs
 from .environment import package_version
 from .errors import PcpinnError, PcpinnWarning
 from .invert.infer import infer
 from .invert.observations import Observations, read_observations
-from .invert.settings import InverseSettings
+from .invert.recipe import Joint
 from .invert.solution import InverseSolution
 from .invert.truth import Truth
 from .mesh.mesh import Mesh
+from .mesh.meshing import Differences, Meshing
 from .mesh.read import read_mesh
+from .network.recipe import Perceptron as MLP
+from .precondition import AMG, ILU, LU, AutoILU, Identity, Jacobi, RowBalancing, Separable, Stages, TimeOrder
+from .precondition.auto_lu import AutoLU
 from .problem.conditions import Cauchy, Dirichlet, Free, Natural, Neumann, Open, Periodic, Pin, Robin
 from .problem.field import Field, Local
 from .problem.problem import Problem
@@ -43,29 +51,48 @@ from .solution.solution import Solution
 from .solve.certify import certify
 from .solve.continuation import continuation
 from .solve.linear import solve
-from .solve.settings import Settings
+from .solve.march.recipe import March
+from .solve.recipes import NewtonMethod, Residual
+from .train import LBFGS, SOAP, Adam, GaussNewton
 
 __version__ = package_version("pcpinn") or "0"
 
 __all__ = [
+    "AMG",
+    "ILU",
+    "LBFGS",
+    "LU",
+    "MLP",
+    "SOAP",
+    "Adam",
+    "AutoILU",
+    "AutoLU",
     "Ball",
     "Box",
     "Cauchy",
     "Coefficient",
+    "Collocation",
     "ConditionNumber",
     "Cylinder",
+    "Differences",
     "Dirichlet",
     "Disk",
     "Ellipse",
     "Field",
     "Free",
+    "GaussNewton",
+    "Identity",
     "Interval",
-    "InverseSettings",
     "InverseSolution",
+    "Jacobi",
+    "Joint",
     "Local",
+    "March",
     "Mesh",
+    "Meshing",
     "Natural",
     "Neumann",
+    "NewtonMethod",
     "Observations",
     "Open",
     "Parameter",
@@ -78,14 +105,21 @@ __all__ = [
     "Progress",
     "Rectangle",
     "Reference",
+    "Residual",
     "Robin",
-    "Settings",
+    "RowBalancing",
+    "Separable",
+    "Simplices",
+    "Slabs",
     "Solution",
     "SpaceTime",
+    "Stages",
+    "TimeOrder",
     "Truth",
     "certify",
     "condition_number",
     "continuation",
+    "diagnose",
     "infer",
     "load",
     "read_mesh",

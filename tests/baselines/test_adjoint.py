@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from cases import chosen
 
 from pcpinn import (
     Coefficient,
@@ -26,14 +27,13 @@ from pcpinn.baselines.smoothness import Roughness, free_roughness, roughness
 from pcpinn.catalog.heat_inv import ENTRY as HEAT
 from pcpinn.catalog.poisson_inv import ENTRY as POISSON
 from pcpinn.files import write_tensors
-from pcpinn.invert.settings import InverseSettings
 from pcpinn.invert.setup import make_equations
 from pcpinn.problem.family import Family
 from pcpinn.solve.build import make_mesh
 
 
 def _equations(family, **changes):
-    settings = InverseSettings().updated(changes)
+    settings = chosen(method="infer", **changes)
     return make_equations(family, make_mesh(family.base, settings), settings)
 
 
@@ -76,9 +76,9 @@ def _scattered(seed, count, upper, noise=0.1):
         lambda: _reduced(POISSON.family(), POISSON.data(0, points=100), "tv", True, cells=(2, 2), degree=2),
         lambda: _reduced(Family(_all_kinds, _UNKNOWNS), _scattered(0, 30, (2.0, 1.0)), cells=(2, 2), degree=2),
         lambda: _reduced(
-            HEAT.family(), HEAT.data(0, points=60), cells=(2, 2), time_cells=2, time_scheme="radau", time_order=2
+            HEAT.family(), HEAT.data(0, points=60), cells=(2, 2), steps=2, time="slabs", scheme="radau", order=2
         ),
-        lambda: _reduced(HEAT.family(), HEAT.data(0, points=60), cells=(2, 2), time_cells=2, degree=1),
+        lambda: _reduced(HEAT.family(), HEAT.data(0, points=60), cells=(2, 2), steps=2, degree=1),
     ],
     ids=["poisson", "tv-huber", "nonlinear", "slabs", "space-time"],
 )
@@ -110,7 +110,7 @@ def test_known_values_of_a_coefficient_stay():
 
 @pytest.mark.filterwarnings("ignore:no condition on 'final'")
 def test_a_coefficient_of_space_has_one_value_over_all_times():
-    reduced = _reduced(HEAT.family(), HEAT.data(0, points=60), cells=(2, 2), time_cells=3, degree=1)
+    reduced = _reduced(HEAT.family(), HEAT.data(0, points=60), cells=(2, 2), steps=3, degree=1)
     assert reduced.size - len(reduced.equations.free) == 1  # one node of space is not on the sides
     space = reduced.equations.discretisation.space.scalar[0]
     space.nodes = space.nodes + 0.01 * np.random.default_rng(0).normal(size=space.nodes.shape)
@@ -138,7 +138,7 @@ def test_roughness_along_free_boundaries_sees_these_alone():
     assert set(np.unique(R.nonzero()[0])) <= set(equations.free)
     assert x[:, 0] @ R @ x[:, 0] == pytest.approx(4 * 2)  # bottom and top
     assert abs(R @ np.ones(len(x))).max() < 1e-10
-    slabs = _equations(HEAT.family(), cells=(2, 2), time_cells=2, time_scheme="radau", time_order=2)
+    slabs = _equations(HEAT.family(), cells=(2, 2), steps=2, time="slabs", scheme="radau", order=2)
     points = slabs.discretisation.unknown_nodes
     R = free_roughness(slabs, unit=1.0)
     assert points[:, 2] @ R @ points[:, 2] == pytest.approx(

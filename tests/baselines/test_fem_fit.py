@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from cases import two_fields
+from cases import chosen, two_fields
 
 from pcpinn import Dirichlet, PcpinnError, Problem, Rectangle, Robin, solve
 from pcpinn.baselines import solve_fem_fit
@@ -11,7 +11,6 @@ from pcpinn.precondition import Identity
 from pcpinn.precondition.misfit import Misfit
 from pcpinn.precondition.operator import PreconditionedResidual
 from pcpinn.solve.build import make_network
-from pcpinn.solve.settings import Settings
 
 PLATE = Problem(
     Rectangle((0, 0), (1, 1)),
@@ -42,7 +41,7 @@ def test_same_as_pcpinn_with_an_exact_factorisation(fitted):
 
 
 def test_adam_takes_the_same_steps_too():
-    choices = {**SMALL, "iterations": 20, "optimiser": "adam", "weights": "uniform"}
+    choices = {**SMALL, "iterations": 20, "optimiser": "adam", "norm": "uniform"}
     fit, exact = solve_fem_fit(PLATE, **choices), solve(PLATE, preconditioner="lu", **choices)
     np.testing.assert_allclose(fit.history.losses, exact.history.losses, rtol=1e-6)
 
@@ -63,7 +62,7 @@ def test_misfit_is_the_residual_of_the_identity(shape):
 
 def test_several_fields_in_float32():
     system = two_fields()
-    settings = Settings(width=5, depth=1, precision="float32", device="cpu")
+    settings = chosen(method="fem-fit", width=5, depth=1, precision="float32", device="cpu")
     network = make_network(system.discretisation.problem, system.discretisation.mesh, settings)
     loss = fit_loss(system, network, settings)
     u = loss.unknowns().detach().double().numpy()

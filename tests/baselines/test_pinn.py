@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 import torch
-from cases import BOXES, boundary, general, grid
+from cases import BOXES, boundary, chosen, general, grid
 
-from pcpinn import Dirichlet, PcpinnError, Periodic, Problem, Robin, Settings, load
+from pcpinn import Dirichlet, PcpinnError, Periodic, Problem, Robin, load
 from pcpinn.baselines import solve_pinn
 from pcpinn.baselines.fem_fit import fit_loss
 from pcpinn.baselines.pinn import strong_loss
@@ -22,7 +22,7 @@ def system():
 
 
 def make(system, **changes):
-    settings = Settings(**{**SMALL, "collocation": 50, "device": "cpu", **changes})
+    settings = chosen(method="pinn", **{**SMALL, "collocation": 50, "device": "cpu", **changes})
     return strong_loss(
         system, make_network(system.discretisation.problem, system.discretisation.mesh, settings), settings
     )
@@ -66,7 +66,7 @@ def test_float32(system):
 
 def on_meta(system, make_loss):
     """A loss on torch's device without data, which stands in for a GPU: mixed with tensors elsewhere, it raises."""
-    settings = Settings(**SMALL, collocation=50, device="cpu")
+    settings = chosen(method="pinn" if make_loss is strong_loss else "fem-fit", **SMALL, device="cpu")
     problem, mesh = system.discretisation.problem, system.discretisation.mesh
     return make_loss(system, make_network(problem, mesh, settings).to("meta"), settings)
 
@@ -128,7 +128,7 @@ def test_record_and_resume(task, tmp_path):
 
 def test_gauss_newton_is_refused_before_anything_is_written(task, tmp_path):
     with pytest.raises(PcpinnError, match="optimiser=adam"):
-        solve_pinn(task[0], Settings(cells=(5,), optimiser="gauss-newton"), out=tmp_path / "run")
+        solve_pinn(task[0], {"cells": (5,), "optimiser": "gauss-newton"}, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from baselines.known import Known
+from cases import chosen
 
 from pcpinn import Dirichlet, Interval, Natural, Observations, Parameter, PcpinnError, Problem
 from pcpinn.baselines.inverse_methods import infer_by, settings_for
@@ -13,13 +14,20 @@ from pcpinn.baselines.pinn_inverse import InverseStrongLoss, closed
 from pcpinn.catalog import heat_inv, poisson_inv
 from pcpinn.discretize.pointwise import Pointwise
 from pcpinn.invert.model import InverseModel, make_coefficient
-from pcpinn.invert.settings import InverseSettings
 from pcpinn.problem.family import Family
 from pcpinn.solve.build import make_mesh, make_network
 from pcpinn.strong.form import strong_residual
 
-SETTINGS = InverseSettings(
-    cells=(3, 3), collocation=40, width=6, depth=1, equations=1.0, optimiser="adam", iterations=5, warmup=0
+SETTINGS = chosen(
+    method="infer",
+    cells=(3, 3),
+    collocation=40,
+    width=6,
+    depth=1,
+    equation_weight=1.0,
+    optimiser="adam",
+    iterations=5,
+    warmup=0,
 )
 
 

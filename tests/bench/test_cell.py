@@ -46,7 +46,7 @@ def test_same_values_have_the_same_text():
     "value", [0.1 + 0.2, 1e-5, 1 / 3, 20000.0, float("inf"), None, True, (3, 4), ((-2.0, 1 / 3), (), (0.0,))]
 )
 def test_text_of_a_setting_reads_back(value):
-    key = {bool: "curved", tuple: "cells", type(None): "mesh_size"}.get(type(value), "time_limit")
+    key = {bool: "curved", tuple: "cells", type(None): "size"}.get(type(value), "time_limit")
     key = "kinks" if value and value == ((-2.0, 1 / 3), (), (0.0,)) else key
     settings = task_of(Cell("poisson1d", "pcpinn", "quick", ((key, as_text(value)),), 0)).settings
     assert getattr(settings, key) == value

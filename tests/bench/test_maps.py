@@ -9,7 +9,7 @@ from pcpinn.mesh.generate import generate_mesh
 from pcpinn.network import MLP, Architecture
 
 BOX = generate_mesh(Box((0, 0, 0), (1, 1, 1)), cells=(2, 2, 2))
-FLOW = generate_mesh(Rectangle((0, 0), (1, 1)).over(0, 2), cells=(2, 2), time_cells=2)
+FLOW = generate_mesh(Rectangle((0, 0), (1, 1)).over(0, 2), cells=(2, 2), steps=2)
 
 
 def solution(mesh, components=1):

@@ -30,7 +30,7 @@ def bench(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page") / "b"
     (folder.parent / "own.py").write_text(OWN)
     tiny.run(folder, tiny.plan(methods=("pcpinn", "fem-fit")))
-    tiny.run(folder, tiny.plan(problems=("wave1d-c",), changes={"time_cells": "8"}, trials=1))
+    tiny.run(folder, tiny.plan(problems=("wave1d-c",), changes={"steps": "8"}, trials=1))
     tiny.run(
         folder, tiny.plan(problems=("wave1d-c", str(folder.parent / "own.py")), changes={"cells": "4x4"}, trials=1)
     )

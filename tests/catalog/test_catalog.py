@@ -59,10 +59,10 @@ def test_anatomy(entry):
     ("name", "coarse", "fine", "ratio"),
     [
         ("poisson1d", {"cells": 8}, {"cells": 16}, 14),
-        ("poisson2d-c", {"mesh_size": 0.1, "curvature": 1.5}, {"mesh_size": 0.05, "curvature": 3.0}, 5),
-        ("poisson2d-cg", {"mesh_size": 0.16, "degree": 2}, {"mesh_size": 0.08, "degree": 2, "curvature": 4.0}, 5),
-        ("wave1d-c", {"cells": 6, "time_cells": 24}, {"cells": 12, "time_cells": 48}, 12),
-        ("wave1d", {"cells": 6, "time_cells": 24, "C": 1.5}, {"cells": 12, "time_cells": 48, "C": 1.5}, 10),
+        ("poisson2d-c", {"size": 0.1, "curvature": 1.5}, {"size": 0.05, "curvature": 3.0}, 5),
+        ("poisson2d-cg", {"size": 0.16, "degree": 2}, {"size": 0.08, "degree": 2, "curvature": 4.0}, 5),
+        ("wave1d-c", {"cells": 6, "steps": 24}, {"cells": 12, "steps": 48}, 12),
+        ("wave1d", {"cells": 6, "steps": 24, "C": 1.5}, {"cells": 12, "steps": 48, "C": 1.5}, 10),
         ("helmholtz2d", {"cells": (6, 6), "A": 3}, {"cells": (12, 12), "A": 3}, 10),
     ],
 )
@@ -75,15 +75,21 @@ def test_finite_elements_converge_to_the_reference(name, coarse, fine, ratio):
 @pytest.mark.parametrize(
     ("name", "changes", "error"),
     [
-        ("heat2d-vc", {"cells": (4, 12), "time_cells": 8, "degree": 2}, 0.15),
+        ("heat2d-vc", {"cells": (4, 12), "steps": 8, "degree": 2}, 0.15),
         ("poisson2d-ms", {"cells": (10, 10), "layers": 2, "degree": 3}, 0.003),
-        ("poisson3d-cg", {"mesh_size": 0.15, "curvature": 1.0, "degree": 2}, 0.06),
-        ("heat2d-cg", {"mesh_size": 2.5, "time_cells": 5, "degree": 1, "curvature": 2.0}, 0.1),
-        ("ns2d-c", {"mesh_size": 0.15, "degree": 2}, 0.03),
-        ("ns2d-cg", {"mesh_size": 0.5, "degree": 2}, 0.02),
+        ("poisson3d-cg", {"size": 0.15, "curvature": 1.0, "degree": 2}, 0.06),
+        ("heat2d-cg", {"size": 2.5, "steps": 5, "degree": 1, "curvature": 2.0}, 0.1),
+        ("ns2d-c", {"size": 0.15, "degree": 2}, 0.03),
+        ("ns2d-cg", {"size": 0.5, "degree": 2}, 0.02),
         (
             "burgers1d",
-            {"cells": (40,), "time_cells": 20, "degree": 2, "march": 0, "time_scheme": "simplex", "iterations": 1},
+            {
+                "cells": (40,),
+                "steps": 20,
+                "degree": 2,
+                "time": "simplex",
+                "iterations": 1,
+            },
             0.01,
         ),
     ],

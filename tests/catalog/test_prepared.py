@@ -16,8 +16,8 @@ from pcpinn.files import read_tensors, write_tensors
 QUICK = {"width": 5, "depth": 1, "iterations": 4, "device": "cpu"}
 TASKS = {
     "poisson1d": {"P": 2.0, "cells": 5},
-    "poisson2d-c": {"mesh_size": 0.25, "curvature": 1.0},
-    "wave1d-c": {"cells": 3, "time_cells": 12},
+    "poisson2d-c": {"size": 0.25, "curvature": 1.0},
+    "wave1d-c": {"cells": 3, "steps": 12},
 }
 FILE = """
 import pcpinn as pc
@@ -52,9 +52,7 @@ def test_training_may_still_change(tmp_path):
     assert task.run().result["iterations"] == 2
 
 
-@pytest.mark.parametrize(
-    ("key", "value"), [("cells", "9"), ("mesh_size", "0.1"), ("curved", "false"), ("time_cells", "3")]
-)
+@pytest.mark.parametrize(("key", "value"), [("cells", "9"), ("size", "0.1"), ("curved", "false"), ("steps", "3")])
 def test_the_mesh_may_not(key, value, tmp_path):
     write_prepared(find_task("poisson1d", "quick", {**TASKS["poisson1d"], **QUICK}), tmp_path / "a.pcpinn")
     with pytest.raises(PcpinnError, match=key):

@@ -126,7 +126,7 @@ def test_bad_problem_files(capfd, tmp_path, case):
     text, words = FILES[case]
     file = tmp_path / "mine.py"
     file.write_text(text)
-    err = refused(capfd, "solve", file, "--set", "mesh_size=0.3", "--out", tmp_path / "run")
+    err = refused(capfd, "solve", file, "--set", "size=0.3", "--out", tmp_path / "run")
     assert any(word in err for word in words) if case == "empty domain" else all(word in err for word in words), err
     assert [p.name for p in tmp_path.iterdir() if p.name != "__pycache__"] == ["mine.py"]
 
@@ -181,7 +181,7 @@ def test_folders_that_are_no_runs(capfd, tmp_path, command):
     ],
 )
 def test_bad_points(capfd, tmp_path, text, word):
-    tiny = ["--set", "iterations=1", "--set", "width=4", "--set", "cells=3", "--set", "time_cells=12"]
+    tiny = ["--set", "iterations=1", "--set", "width=4", "--set", "cells=3", "--set", "steps=12"]
     with pytest.raises(SystemExit):
         main(["solve", "wave1d-c", "--preset", "quick", "--out", str(tmp_path / "run"), *tiny])
     capfd.readouterr()

@@ -35,7 +35,7 @@ def finished(tmp_path_factory):
                 "--set",
                 "cells=4",
                 "--set",
-                "time_cells=16",
+                "steps=16",
             ]
         )
     return folder
@@ -140,7 +140,7 @@ domain = pc.Polygon([(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)], names=["bo
 problem = pc.Problem(domain, flux=lambda x, u: (1 + x[0] ** 2) * u.grad, source=lambda x, u: -1.0,
                      boundary={"left": pc.Dirichlet(0.0), "bottom": pc.Dirichlet(0.0), "right": pc.Robin(2.0, 1.0),
                                "step": pc.Neumann(0.0), "top": pc.Neumann(0.0)})
-settings = {"mesh_size": 0.4, "iterations": 8, "width": 8, "depth": 1}
+settings = {"size": 0.4, "iterations": 8, "width": 8, "depth": 1}
 """
 
 
@@ -173,7 +173,7 @@ def test_runs_without_a_folder_do_not_collide(capfd, tmp_path, monkeypatch):
 
 def test_a_march_is_solved_continued_and_told(capfd, tmp_path):
     """Cut by a time limit, continued to the end; the table counts its windows."""
-    small = ["--set", "cells=40", "--set", "time_cells=6", "--set", "width=80"]
+    small = ["--set", "cells=40", "--set", "steps=6", "--set", "width=80"]
     code, _, err = run(
         capfd, "solve", "burgers1d-c", "--preset", "quick", *small, "--set", "time_limit=1e-3", "--out", tmp_path / "b"
     )

@@ -33,7 +33,7 @@ def test_condition_as_json(capfd, method):
 def test_condition_table_fits_a_terminal(capfd, monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "80")
     picture = tmp_path / "worst.png"
-    code, out, _ = run(capfd, "condition", "wave1d-c", "--set", "cells=6", "--set", "time_cells=24", "--out", picture)
+    code, out, _ = run(capfd, "condition", "wave1d-c", "--set", "cells=6", "--set", "steps=24", "--out", picture)
     assert code == 0
     for word in ("condition", "inverse_norm", "ratio_f_u", "method", "dofs", "preconditioned"):
         assert word in out

@@ -32,7 +32,7 @@ def test_other_methods(capfd, tmp_path, method, solver, optimiser):
 
 
 def test_hard_conditions_survive_the_disk(capfd, tmp_path):
-    hard = ["--method", "pinn", "--set", "conditions=hard", *TINY]
+    hard = ["--method", "pinn", "--set", "hard=true", *TINY]
     assert run(capfd, "solve", "poisson1d", "--preset", "quick", *hard, "--out", tmp_path / "r")[0] == 0
     (tmp_path / "points.csv").write_text("0.0\n6.283185307179586\n3.0\n")
     code, out, _ = run(capfd, "evaluate", tmp_path / "r", "--points", tmp_path / "points.csv")
@@ -113,7 +113,7 @@ SQUARE = """
 import torch, pcpinn as pc
 problem = pc.Problem(pc.Disk((0, 0), 1.0, name="rim"), flux=lambda x, u: u.grad,
                      source=lambda x, u: -10 * torch.exp(2 * x[0]), boundary={"rim": pc.Dirichlet(0.0)})
-settings = {"mesh_size": 0.6, "iterations": 40, "device": "cpu"}
+settings = {"size": 0.6, "iterations": 40, "device": "cpu"}
 """
 
 

@@ -33,7 +33,7 @@ def solved(folder, domain, **settings):
 @pytest.fixture(scope="module")
 def heat(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "heat"
-    return solved(folder, pc.Interval(0, 1).over(0, 1), time_scheme="radau", time_cells=8)
+    return solved(folder, pc.Interval(0, 1).over(0, 1), time="slabs", scheme="radau", steps=8)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pcpinn as pc
 from pcpinn.cli import main
 
 TINY = ["--set", "iterations=4", "--set", "width=5", "--set", "depth=1"]
-COARSE = ["--set", "mesh_size=0.25", "--set", "curvature=1"]
+COARSE = ["--set", "size=0.25", "--set", "curvature=1"]
 FILE = """
 import pcpinn as pc
 problem = pc.Problem(pc.Interval(0, 1), flux=lambda x, u: u.grad, source=lambda x, u: -1.0,

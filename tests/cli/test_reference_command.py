@@ -13,7 +13,7 @@ from pcpinn.catalog.task import task_of_run
 
 TINY = [
     "--set",
-    "mesh_size=0.25",
+    "size=0.25",
     "--set",
     "curvature=1",
     "--set",

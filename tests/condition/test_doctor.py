@@ -5,9 +5,10 @@ import math
 
 import pytest
 import torch
+from cases import chosen
 from known_norms import convection, heat, helmholtz, poisson, wave
 
-from pcpinn import Cauchy, Dirichlet, Field, Interval, Neumann, Open, Problem, Rectangle, Settings
+from pcpinn import Cauchy, Dirichlet, Field, Interval, Neumann, Open, Problem, Rectangle
 from pcpinn.condition.checks import corner_gap
 from pcpinn.condition.doctor import diagnose, half_of
 from pcpinn.condition.findings import ORDER, graded
@@ -23,7 +24,7 @@ def about(found, topic):
 
 
 def test_a_simple_problem_is_fine():
-    found = diagnose(poisson(1.0), Settings(cells=(30,)), "poisson1d", {"P": (1.0, poisson)})
+    found = diagnose(poisson(1.0), {"cells": (30,)}, "poisson1d", {"P": (1.0, poisson)})
     assert {f.topic for f in found.findings} >= {
         "condition", "difficulty", "growth", "preconditioner", "precision", "resolution", "conditions", "scaling", "cost"
     }  # fmt: skip
@@ -39,7 +40,7 @@ def test_a_simple_problem_is_fine():
 
 
 def test_the_worst_comes_first():
-    found = diagnose(helmholtz(19.7), Settings(cells=(8, 8)), "x")
+    found = diagnose(helmholtz(19.7), {"cells": (8, 8)}, "x")
     levels = [ORDER.index(f.severity) for f in found.findings]
     assert levels == sorted(levels)
     hard = about(found, "difficulty")[0]  # near a resonance, though this f excites it and the condition number is small
@@ -49,9 +50,9 @@ def test_the_worst_comes_first():
 
 def test_growth_with_the_domain():
     """Second order: the square of the size; integration: its first power."""
-    assert about(diagnose(poisson(), Settings(cells=(20,))), "growth")[0].number == pytest.approx(2, abs=1e-3)
-    assert about(diagnose(convection(), Settings(cells=(20,))), "growth")[0].number == pytest.approx(1, abs=1e-2)
-    over_time = about(diagnose(heat(1e-3), Settings(cells=(10,), time_cells=10)), "growth")[0]
+    assert about(diagnose(poisson(), {"cells": (20,)}), "growth")[0].number == pytest.approx(2, abs=1e-3)
+    assert about(diagnose(convection(), {"cells": (20,)}), "growth")[0].number == pytest.approx(1, abs=1e-2)
+    over_time = about(diagnose(heat(1e-3), {"cells": (10,), "steps": 10}), "growth")[0]
     assert over_time.number == pytest.approx(1, abs=0.1)  # hardly any diffusion: integration in time
     assert "length of time" in over_time.sentence
 
@@ -59,9 +60,9 @@ def test_growth_with_the_domain():
 def test_half_of_meshes():
     mesh = generate_mesh(SQUARE, cells=(3, 3))
     assert half_of(mesh).bounds[1].tolist() == [0.5, 0.5]
-    timed = generate_mesh(Interval(0, 1).over(1, 3), cells=(3,), time_cells=4)
+    timed = generate_mesh(Interval(0, 1).over(1, 3), cells=(3,), steps=4)
     assert half_of(timed).bounds[1].tolist() == [1.0, 2.0]
-    slabs = make_mesh(heat(), Settings(cells=(3,), time_cells=4, time_scheme="radau"))
+    slabs = make_mesh(heat(), chosen(True, cells=(3,), steps=4, time="slabs"))
     assert half_of(slabs).bounds[1].tolist() == [1.0, 0.5]
 
 
@@ -75,10 +76,10 @@ def test_sources_and_values_that_cells_do_not_resolve():
                       "bottom": Neumann(0.0)},
         )  # fmt: skip
 
-    calm, wild = (about(diagnose(rough(k), Settings(cells=(10, 10)), "x"), "resolution") for k in (1.0, 40.0))
+    calm, wild = (about(diagnose(rough(k), {"cells": (10, 10)}, "x"), "resolution") for k in (1.0, 40.0))
     assert all(f.severity == "fine" for f in calm)
     assert sum(f.severity == "warning" for f in wild) == 2
-    assert all("--set mesh_size=" in f.command for f in wild)
+    assert all("--set size=" in f.command for f in wild)
 
 
 def operator(b=0.0, r=0.0):
@@ -100,21 +101,19 @@ def operator(b=0.0, r=0.0):
     ids=["peclet", "waves", "layers"],
 )
 def test_operators_that_cells_do_not_resolve(problem, word, number):
-    found = [f for f in about(diagnose(problem, Settings(cells=(20,)), "x"), "resolution") if word in f.sentence]
+    found = [f for f in about(diagnose(problem, {"cells": (20,)}, "x"), "resolution") if word in f.sentence]
     assert found[0].number == pytest.approx(number, rel=1e-6)
     assert found[0].severity in ("note", "warning")
-    assert "mesh_size=0.025" in found[0].command
+    assert "size=0.025" in found[0].command
 
 
 def test_time_steps_of_waves():
     slow = [
-        f
-        for f in about(diagnose(wave(), Settings(cells=(10,), time_cells=10), "x"), "resolution")
-        if "crosses" in f.sentence
+        f for f in about(diagnose(wave(), {"cells": (10,), "steps": 10}, "x"), "resolution") if "crosses" in f.sentence
     ]
     assert slow[0].number == pytest.approx(2.0)
     assert slow[0].severity == "warning"
-    assert slow[0].command.endswith("time_cells=40")
+    assert slow[0].command.endswith("steps=40")
 
 
 def square_with(**boundary):
@@ -123,11 +122,11 @@ def square_with(**boundary):
 
 @pytest.mark.filterwarnings("ignore::pcpinn.PcpinnWarning")
 def test_boundaries():
-    found = about(diagnose(square_with(left=ZERO), Settings(cells=(6, 6)), "x"), "conditions")
+    found = about(diagnose(square_with(left=ZERO), {"cells": (6, 6)}, "x"), "conditions")
     assert found[0].severity == "warning"
     assert found[0].number == 3
     jumping = square_with(left=ZERO, top=Dirichlet(1.0), right=Dirichlet(1.0), bottom=Neumann(0.0))
-    gap = about(diagnose(jumping, Settings(cells=(6, 6)), "x"), "conditions")[0]
+    gap = about(diagnose(jumping, {"cells": (6, 6)}, "x"), "conditions")[0]
     assert gap.severity == "warning"
     assert gap.number == pytest.approx(1)
     assert "'left'" in gap.sentence
@@ -143,7 +142,7 @@ def test_initial_values_that_contradict_the_boundary():
         flux=lambda x, u: torch.stack([u.grad[0], -u.grad[1]]),
         boundary={"left": ZERO, "right": ZERO, "initial": Cauchy(1.0, 0.0), "final": Open("initial")},
     )
-    gap, where = corner_gap(problem, generate_mesh(problem.domain, cells=(4,), time_cells=8))
+    gap, where = corner_gap(problem, generate_mesh(problem.domain, cells=(4,), steps=8))
     assert gap == 1
     assert "initial" in where
 
@@ -153,23 +152,25 @@ def test_fields_of_different_size():
     problem = Problem(
         SQUARE, lambda x, u, v: (u.grad, v.grad), lambda x, u, v: (-1.0, -1e5), sides, (Field("u"), Field("v"))
     )
-    found = about(diagnose(problem, Settings(cells=(6, 6)), "x"), "scaling")
+    found = about(diagnose(problem, {"cells": (6, 6)}, "x"), "scaling")
     assert found[0].number == pytest.approx(1e5, rel=1e-6)
     assert found[0].severity == "warning"
-    large = about(diagnose(poisson(f=1e9), Settings(cells=(20,)), "x"), "scaling")[0]
+    large = about(diagnose(poisson(f=1e9), {"cells": (20,)}, "x"), "scaling")[0]
     assert "of size" in large.sentence
     assert large.severity == "note"
 
 
 def test_precision_is_what_rounding_does():
     """Fine meshes lose digits: the number grows with the square of the cells."""
-    coarse, fine = (about(diagnose(poisson(), Settings(cells=(n,))), "precision")[0].number for n in (20, 160))
+    coarse, fine = (about(diagnose(poisson(), {"cells": (n,)}), "precision")[0].number for n in (20, 160))
     assert 1e-8 < coarse < 1e-5 < 100 * coarse
     assert fine > 5 * coarse
 
 
 def test_marches_are_examined_over_all_of_time():
-    found = diagnose(heat(), Settings(cells=(10,), time_cells=8, time_scheme="euler", march=2, iterations=0), "x")
+    found = diagnose(
+        heat(), {"cells": (10,), "steps": 8, "scheme": "euler", "time": "march", "window": 2, "iterations": 0}, "x"
+    )
     assert found.condition.how == "slab by slab"
     assert about(found, "preconditioner")[0].number == pytest.approx(1, rel=1e-3)
 

@@ -80,7 +80,7 @@ def test_the_worst_direction_is_half_a_wave():
 def test_converges_under_refinement(problem, exact, cells, order, method, settings):
     errors = []
     for n in cells:
-        more = {"time_cells": 2 * n} if "initial" in problem.domain.boundary_names else {}
+        more = {"steps": 2 * n} if "initial" in problem.domain.boundary_names else {}
         errors.append(abs(condition_number(problem, method, cells=n, **more, **settings).inverse_norm / exact - 1))
     if settings.get("degree") == 2:
         assert errors[-1] < 2e-4
@@ -89,11 +89,11 @@ def test_converges_under_refinement(problem, exact, cells, order, method, settin
 
 
 @pytest.mark.parametrize("scheme", ["radau", "gauss"])
-@pytest.mark.parametrize("time_order", [1, 3])
+@pytest.mark.parametrize("order", [1, 3])
 def test_slabs_of_time(scheme, time_order):
     """Solved slab by slab; the value is that of the simplices."""
     n = 16 if time_order == 3 else 120
-    found = condition_number(heat(), cells=16, time_cells=n, time_scheme=scheme, time_order=time_order)
+    found = condition_number(heat(), cells=16, steps=n, scheme=scheme, order=time_order)
     assert found.how == "slab by slab"
     assert found.inverse_norm == pytest.approx(heat_norm(), rel=2e-5 if time_order == 3 else 4e-3)
 
@@ -107,7 +107,7 @@ def test_both_ends_of_time():
         source=lambda x, u: -1.0,
         boundary=dict.fromkeys(square.boundary_names, Dirichlet(0.0)),
     )
-    found = condition_number(problem, cells=8, time_cells=8, time_scheme="galerkin", time_order=2)
+    found = condition_number(problem, cells=8, steps=8, time="slabs", scheme="galerkin", order=2)
     assert found.inverse_norm == pytest.approx(1 / (2 * np.pi**2), rel=1e-4)
 
 
@@ -186,9 +186,9 @@ def test_nonlinear_problems_over_time_are_solved_in_steps():
             "final": Neumann(0.0),
         },
     )
-    whole = condition_number(burgers, cells=20, time_cells=12, degree=2)
+    whole = condition_number(burgers, cells=20, steps=12, degree=2)
     for scheme, order in (("radau", 2), ("euler", 1), ("crank-nicolson", 1)):
-        steps = condition_number(burgers, cells=20, time_cells=16, time_scheme=scheme, time_order=order, march=4)
+        steps = condition_number(burgers, cells=20, steps=16, scheme=scheme, order=order, time="march", window=4)
         assert steps.inverse_norm == pytest.approx(whole.inverse_norm, rel=0.02)
         assert not steps.relative
 
@@ -309,7 +309,7 @@ class TestPreconditioned:
         assert found.preconditioned.inverse_norm == pytest.approx(exact, rel=1e-4)
 
     def test_automatic(self):
-        found = condition_number(heat(), "fem", "auto", cells=8, time_cells=8, time_scheme="radau")
+        found = condition_number(heat(), "fem", "auto", cells=8, steps=8, time="slabs", scheme="radau")
         assert found.preconditioned.preconditioner == "time-order"
         assert found.preconditioned.condition == pytest.approx(1, rel=1e-3)
 
@@ -333,9 +333,7 @@ def test_record():
 
 
 def test_picture(tmp_path):
-    for k, found in enumerate(
-        (condition_number(poisson(), cells=10), condition_number(wave(), cells=6, time_cells=12))
-    ):
+    for k, found in enumerate((condition_number(poisson(), cells=10), condition_number(wave(), cells=6, steps=12))):
         assert found.worst.plot(tmp_path / f"{k}.png").stat().st_size > 5000
 
 
@@ -387,7 +385,7 @@ def test_bad_input(call, problem, remedy):
 def test_a_wave_takes_the_steps_that_its_cells_ask_for():
     """With steps of a third of a cell, cubic elements have modes that grow; the value is that of shorter ones."""
     entry = find_entry("wave1d")
-    coarse = condition_number(entry.problem(C=3.0), cells=(6,), time_cells=24, degree=3)
-    fine = condition_number(entry.problem(C=3.0), cells=(6,), time_cells=192, degree=3)
+    coarse = condition_number(entry.problem(C=3.0), cells=(6,), steps=24, degree=3)
+    fine = condition_number(entry.problem(C=3.0), cells=(6,), steps=192, degree=3)
     assert coarse.inverse_norm == pytest.approx(fine.inverse_norm, rel=0.05)
     assert 2.2 < coarse.inverse_norm < 2.6

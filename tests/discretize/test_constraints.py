@@ -136,7 +136,7 @@ def test_expansion():
 def test_open_end_is_tested_at_the_start(kind):
     domain = Interval(0, 1).over(0, 1)
     sides = {"left": Dirichlet(), "right": Dirichlet(), "initial": Cauchy(1.0, rate=2.0), "final": Open("initial")}
-    found, disc = constraints(sides, kind, domain=domain, mesh=generate_mesh(domain, cells=4, time_cells=4))
+    found, disc = constraints(sides, kind, domain=domain, mesh=generate_mesh(domain, cells=4, steps=4))
     x = disc.unknown_nodes
     moved = found.tested_at != np.arange(disc.size)
     np.testing.assert_array_equal(moved, x[:, 1] == 1)
@@ -168,7 +168,7 @@ TIME = Interval(0, 1).over(0, 1)
 def test_bad_conditions_are_refused(domain, sides, pins, message):
     partners = {c.partner for c in sides.values() if isinstance(c, Periodic)}
     sides = {name: Neumann(0) for name in set(domain.boundary_names) - partners} | sides
-    mesh = grid(SQUARE, 3) if domain is SQUARE else generate_mesh(TIME, cells=3, time_cells=3)
+    mesh = grid(SQUARE, 3) if domain is SQUARE else generate_mesh(TIME, cells=3, steps=3)
     with pytest.raises(PcpinnError, match=message) as caught:
         constraints(sides, domain=domain, mesh=mesh, pins=pins)
     assert caught.value.remedy

@@ -24,17 +24,17 @@ def area(mesh):
 
 
 def test_of_slabs_it_is_their_own():
-    space = generate_mesh(HOLED, mesh_size=0.3)
+    space = generate_mesh(HOLED, size=0.3)
     assert cross_section(SlabMesh(space, np.array([0.0, 1.0]))) is space
 
 
 def test_of_simplices_it_is_what_was_extruded():
-    space = generate_mesh(HOLED, mesh_size=0.3, curved=False)
-    found = cross_section(generate_mesh(HOLED.over(-1.0, 5.0), mesh_size=0.3, time_cells=3))
+    space = generate_mesh(HOLED, size=0.3, curved=False)
+    found = cross_section(generate_mesh(HOLED.over(-1.0, 5.0), size=0.3, steps=3))
     assert found is not None
     assert (len(found.nodes), len(found.cells), found.has_time) == (len(space.nodes), len(space.cells), False)
     assert area(found) == pytest.approx(area(space))
-    ends = cross_section(generate_mesh(Interval(2, 3).over(0, 1), cells=5, time_cells=2))
+    ends = cross_section(generate_mesh(Interval(2, 3).over(0, 1), cells=5, steps=2))
     np.testing.assert_allclose(np.sort(ends.nodes[:, 0]), np.linspace(2, 3, 6))
 
 
@@ -48,14 +48,14 @@ def test_of_simplices_it_is_what_was_extruded():
     ],
 )
 def test_a_domain_that_changes_has_none(change):
-    mesh = generate_mesh(HOLED.over(0.0, 1.0), mesh_size=0.4, time_cells=4)
+    mesh = generate_mesh(HOLED.over(0.0, 1.0), size=0.4, steps=4)
     assert cross_section(moved(mesh, lambda x, s: x)) is not None
     assert cross_section(moved(mesh, change)) is None
 
 
 def test_a_domain_that_shrinks_within_itself_has_none():
     """Every node stands over the start; the volume tells."""
-    mesh = generate_mesh(Rectangle((-1, -1), (1, 1)).over(0.0, 1.0), cells=(2, 2), time_cells=2)
+    mesh = generate_mesh(Rectangle((-1, -1), (1, 1)).over(0.0, 1.0), cells=(2, 2), steps=2)
     assert cross_section(moved(mesh, lambda x, s: x * (1 - 0.5 * s))) is None
 
 
@@ -66,7 +66,7 @@ def test_a_domain_that_begins_in_a_point_has_none():
 
 @pytest.mark.parametrize("curved", [True, False])
 def test_points_outside_of_a_mesh(curved):
-    space = ScalarSpace(generate_mesh(HOLED, mesh_size=0.3, curved=curved), 1)
+    space = ScalarSpace(generate_mesh(HOLED, size=0.3, curved=curved), 1)
     inside = [[0.01, 0.01], [1.99, 0.5], [0.7, 0.85], [2.0, 1.0]]
     outside = [[0.7, 0.5], [0.7, 0.7], [0.45, 0.5], [2.01, 0.5], [-3.0, 9.0]]
     np.testing.assert_array_equal(space.outside(np.array(inside + outside)), [False] * 4 + [True] * 5)

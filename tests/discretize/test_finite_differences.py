@@ -72,7 +72,7 @@ def test_waves_in_space_time():
     problem = case.problem(
         {"left": Dirichlet(exact), "right": Dirichlet(exact), "initial": start, "final": Open("initial")}
     )
-    meshes = [generate_mesh(case.domain, cells=n, time_cells=4 * n) for n in (8, 16)]
+    meshes = [generate_mesh(case.domain, cells=n, steps=4 * n) for n in (8, 16)]
     errors = [nodal_error(linear_system(FiniteDifferences(problem, mesh)), case) for mesh in meshes]
     assert rates(errors)[0] == pytest.approx(2, abs=0.25)
 
@@ -224,9 +224,9 @@ def sheared():
 @pytest.mark.parametrize(
     "mesh",
     [
-        lambda: generate_mesh(Disk((0, 0), 1), mesh_size=0.5, curved=False),
-        lambda: generate_mesh(Disk((0, 0), 1), mesh_size=0.5),
-        lambda: generate_mesh(Rectangle((0, 0), (1, 1)), mesh_size=0.3),
+        lambda: generate_mesh(Disk((0, 0), 1), size=0.5, curved=False),
+        lambda: generate_mesh(Disk((0, 0), 1), size=0.5),
+        lambda: generate_mesh(Rectangle((0, 0), (1, 1)), size=0.3),
         lambda: grid(Rectangle((0, 0), (1, 1)), 1),
         stretched,
         sheared,

@@ -98,7 +98,7 @@ def test_waves_in_space_time(degree, ends):
     errors = [
         l2_error(
             solve_directly(
-                problem, generate_mesh(case.domain, cells=n, time_cells=4 * n, periodic=problem.periodic_pairs), degree
+                problem, generate_mesh(case.domain, cells=n, steps=4 * n, periodic=problem.periodic_pairs), degree
             ),
             case,
         )
@@ -124,7 +124,7 @@ def test_only_curved_cells_keep_the_order_on_a_disk(kind, curved, rate):
     problem = case.problem({"boundary": Dirichlet(0.0) if kind == "dirichlet" else Robin(2.0, robin)})
     errors = []
     for size in (0.4, 0.2, 0.1):
-        mesh = generate_mesh(case.domain, mesh_size=size, curvature=0.1, curved=curved)
+        mesh = generate_mesh(case.domain, size=size, curvature=0.1, curved=curved)
         errors.append(l2_error(solve_directly(problem, mesh, 2), case))
     assert np.log2(errors[0] / errors[2]) / 2 == pytest.approx(rate, abs=0.25)
 
@@ -134,7 +134,7 @@ def test_curved_cells_of_any_degree(degree):
     case = general(2, domain=Disk((0.5, 0.5), 0.5))
     problem = case.problem({"boundary": Dirichlet(smooth)})
     errors = [
-        l2_error(solve_directly(problem, generate_mesh(case.domain, mesh_size=h, curvature=0.1), degree), case)
+        l2_error(solve_directly(problem, generate_mesh(case.domain, size=h, curvature=0.1), degree), case)
         for h in (0.3, 0.15)
     ]
     assert rates(errors)[0] > degree + 0.5
@@ -257,7 +257,7 @@ def test_matrices_equal_those_of_scikit_fem(dimension, degree, form):
 
 @pytest.mark.parametrize("curved", [True, False])
 def test_curved_matrices_equal_those_of_scikit_fem(curved):
-    mesh = generate_mesh(Disk((0, 0), 1), mesh_size=0.5, curved=curved)
+    mesh = generate_mesh(Disk((0, 0), 1), size=0.5, curved=curved)
     fe = FiniteElements(
         Problem(Disk((0, 0), 1), lambda x, u: u.grad, lambda x, u: 3 * u.value, {"boundary": Robin(2.0)}), mesh, 2
     )
@@ -396,7 +396,7 @@ def test_unstructured_mesh_with_periodic_sides(degree):
     problem = case.problem(sides)
     errors = []
     for size in (0.2, 0.1):
-        system = solve_directly(problem, generate_mesh(domain, mesh_size=size, periodic=problem.periodic_pairs), degree)
+        system = solve_directly(problem, generate_mesh(domain, size=size, periodic=problem.periodic_pairs), degree)
         errors.append(l2_error(system, case))
         x = system.discretisation.unknown_nodes
         left, right = (np.flatnonzero(np.isclose(x[:, 0], side)) for side in (0, 1))

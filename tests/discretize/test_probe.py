@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from cases import chosen
 
 import pcpinn as pc
 from pcpinn.discretize.finite_elements import FiniteElements
@@ -18,7 +19,7 @@ def test_values_and_slopes_of_a_quadratic_in_the_plane(axis):
         flux=lambda x, u: u.grad,
         boundary=dict.fromkeys(("left", "right", "top", "bottom"), pc.Dirichlet(0)),
     )
-    form = FiniteElements(problem, make_mesh(problem, pc.Settings(cells=(3, 2))), 2)
+    form = FiniteElements(problem, make_mesh(problem, chosen(cells=(3, 2))), 2)
     x, y = form.unknown_nodes.T
     at = np.random.default_rng(0).random((20, 2)) * [2, 1]
     p, q = at.T
@@ -34,7 +35,7 @@ def test_values_and_slopes_in_slabs_of_time(axis):
         source=lambda x, u: u.grad[1],
         boundary={"left": pc.Dirichlet(0), "right": pc.Dirichlet(0), "initial": pc.Dirichlet(0)},
     )
-    settings = pc.Settings(cells=(3,), time_cells=2, time_scheme="radau", time_order=2)
+    settings = chosen(True, cells=(3,), steps=2, time="slabs", scheme="radau", order=2)
     form = TimeSlabs(problem, make_mesh(problem, settings), "radau", 2, 2)
     x, t = form.unknown_nodes.T
     at = np.random.default_rng(0).random((20, 2)) * [1, 2]

@@ -26,13 +26,13 @@ MESHES = {
         {"left": np.array([[0]]), "right": np.array([[1]])},
     ),
     "rectangle": lambda: generate_mesh(Rectangle((0, 0), (2, 1)), cells=(4, 3)),
-    "plate": lambda: generate_mesh(PLATE, mesh_size=0.4, curved=False),
-    "curved": lambda: generate_mesh(PLATE, mesh_size=0.4, curved=True),
-    "disk": lambda: generate_mesh(Disk((0, 0), 1.0, name="rim"), mesh_size=0.7, curved=True),
+    "plate": lambda: generate_mesh(PLATE, size=0.4, curved=False),
+    "curved": lambda: generate_mesh(PLATE, size=0.4, curved=True),
+    "disk": lambda: generate_mesh(Disk((0, 0), 1.0, name="rim"), size=0.7, curved=True),
     "box": lambda: generate_mesh(Box((0, 0, 0), (1, 2, 3)), cells=(2, 2, 3)),
-    "ball": lambda: generate_mesh(Ball((0, 0, 0), 1.0, name="rim"), mesh_size=0.8),
-    "line in time": lambda: generate_mesh(Interval(0, 1).over(0, 2), cells=3, time_cells=4),
-    "square in time": lambda: generate_mesh(Rectangle((0, 0), (1, 1)).over(0, 2), cells=(2, 2), time_cells=3),
+    "ball": lambda: generate_mesh(Ball((0, 0, 0), 1.0, name="rim"), size=0.8),
+    "line in time": lambda: generate_mesh(Interval(0, 1).over(0, 2), cells=3, steps=4),
+    "square in time": lambda: generate_mesh(Rectangle((0, 0), (1, 1)).over(0, 2), cells=(2, 2), steps=3),
 }
 CURVED = ("curved", "disk")
 

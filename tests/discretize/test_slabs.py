@@ -184,7 +184,7 @@ def test_curved_sides_stay_curved():
         source=lambda x, v: v.grad[2],
         boundary={"rim": Dirichlet(0.0), "initial": Dirichlet(1.0)},
     )
-    space = generate_mesh(disk, mesh_size=0.5)
+    space = generate_mesh(disk, size=0.5)
     d = TimeSlabs(problem, SlabMesh(space, slab_times(0.0, 1.0, 2)), "radau", 1, 2)
     assert d.weights.sum() == pytest.approx(np.pi, rel=2e-3)  # the polygon of the same cells misses 5 %
 
@@ -239,7 +239,7 @@ def test_bad_slabs_are_refused():
             SlabMesh(space, np.array(times))
     with pytest.raises(PcpinnError, match="space alone"):
         SlabMesh(generate_mesh(Interval(0.0, 1.0).over(0.0, 1.0), cells=(2,)), np.array([0.0, 1.0]))
-    with pytest.raises(PcpinnError, match="time_order"):
+    with pytest.raises(PcpinnError, match="order"):
         TimeSlabs(heat(0.0), mesh(2), "radau", 13)
 
 

@@ -17,8 +17,8 @@ def mesh_of(kind):
         "line": lambda: grid(BOXES[1], 5),
         "square": lambda: grid(BOXES[2], 4),
         "cube": lambda: grid(BOXES[3], 2),
-        "unstructured": lambda: generate_mesh(SQUARE_WITH_HOLE, mesh_size=0.25, curved=False),
-        "slender": lambda: generate_mesh(Interval(0, 1).over(0, 1), cells=6, time_cells=24),
+        "unstructured": lambda: generate_mesh(SQUARE_WITH_HOLE, size=0.25, curved=False),
+        "slender": lambda: generate_mesh(Interval(0, 1).over(0, 1), cells=6, steps=24),
     }[kind]()
 
 
@@ -54,7 +54,7 @@ def test_interpolation_reproduces_polynomials(kind, degree):
 @pytest.mark.parametrize("degree", [1, 2, 3, 4])
 def test_interpolation_on_curved_cells(degree):
     """The map of the cells is quadratic: elements of degree 2 k hold polynomials of degree k."""
-    mesh = generate_mesh(Disk((0, 0), 1), mesh_size=0.5)
+    mesh = generate_mesh(Disk((0, 0), 1), size=0.5)
     assert mesh.curved
     space = ScalarSpace(mesh, degree)
     angle, radius = np.random.default_rng(0).uniform(size=(2, 200))
@@ -77,7 +77,7 @@ def test_points_are_found_in_their_cells(kind):
 
 @pytest.mark.parametrize("aspect", [20, 100])
 def test_points_are_found_in_very_slender_cells(aspect):
-    mesh = generate_mesh(Interval(0, 1).over(0, 1), cells=4, time_cells=4 * aspect)
+    mesh = generate_mesh(Interval(0, 1).over(0, 1), cells=4, steps=4 * aspect)
     x, cells = random_points(mesh, 1000)
     np.testing.assert_array_equal(ScalarSpace(mesh, 1).locate(x)[0], cells)
 
@@ -85,7 +85,7 @@ def test_points_are_found_in_very_slender_cells(aspect):
 def test_points_are_found_beside_fine_cells():
     """A large cell next to many small ones, as around a small hole."""
     domain = Rectangle((0, 0), (1, 1)) - Disk((0.5, 0.5), 0.01, name="hole")
-    mesh = generate_mesh(domain, mesh_size=0.3, curvature=40, grading=0.9, curved=False)
+    mesh = generate_mesh(domain, size=0.3, curvature=40, grading=0.9, curved=False)
     x, cells = random_points(mesh, 1000)
     np.testing.assert_array_equal(ScalarSpace(mesh, 1).locate(x)[0], cells)
 

@@ -98,7 +98,7 @@ def test_fields_share_their_points():
     fields = (Field("p", degree=1), Field("v", components=2, degree=2))
     sides = {name: {"p": Dirichlet(0.0), "v": Dirichlet(0.0)} for name in SQUARE.boundary_names}
     problem = Problem(SQUARE, lambda x, p, v: (p.grad, v.grad), None, sides, fields)
-    system = linear_system(FiniteElements(problem, generate_mesh(SQUARE, mesh_size=0.3), 1))
+    system = linear_system(FiniteElements(problem, generate_mesh(SQUARE, size=0.3), 1))
     sizes = np.bincount(system.component_of)
     assert sizes[1] == sizes[2] == len(system.points)
     assert sizes[0] < sizes[1]

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
+from cases import chosen
 
 import pcpinn as pc
 from pcpinn.invert.equations import Equations
-from pcpinn.invert.settings import InverseSettings
 from pcpinn.invert.setup import make_equations
 from pcpinn.problem.family import Family
 from pcpinn.solve.build import make_mesh
@@ -34,8 +34,8 @@ def equations(over_time: bool) -> Equations:
         )
 
     family = Family(build, {"a": pc.Coefficient(), "k": pc.Parameter((1.0, 0.5))})
-    more = {"time_scheme": "radau", "time_cells": 2, "time_order": 2} if over_time else {}
-    settings = InverseSettings(cells=(3, 3), degree=2, **more)
+    more = {"time": "slabs", "scheme": "radau", "steps": 2, "order": 2} if over_time else {}
+    settings = chosen(over_time, method="infer", cells=(3, 3), degree=2, **more)
     return make_equations(family, make_mesh(family.base, settings), settings)
 
 

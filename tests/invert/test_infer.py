@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from cases import chosen
 
 import pcpinn as pc
 from pcpinn.train import Checkpoints
@@ -35,16 +36,16 @@ def test_a_parameter_and_its_standard_deviation():
     assert k == pytest.approx(weights @ weights / (weights @ data.values), rel=1e-3)
     assert solution([[0.5]])[0] == pytest.approx(1 / (8 * k), rel=3e-3)
     assert solution.result["inverse"]["effective"] == pytest.approx(1.0, abs=0.01)
-    assert solution.result["preconditioner"]["oldest"] <= solution.settings["refresh"]
+    assert solution.result["preconditioner"]["oldest"] <= solution.settings["loss"]["refresh"]
 
 
 def test_standard_deviations_cover_the_truth_as_often_as_they_say():
     """Of the discrete problem, which has the same posterior: 40 sets of noise, one and two standard deviations."""
+
     from pcpinn.invert.inference import Inference
-    from pcpinn.invert.settings import InverseSettings
     from pcpinn.problem.family import Family
 
-    settings = InverseSettings().updated({**SMALL, "cells": (4,)})
+    settings = chosen(method="infer", **{**SMALL, "cells": (4,)})
     family = Family(bar, {"k": pc.Parameter(1.0)})
     run = Inference(family, (bar_data(0),), settings, None, None, None, None, None, False)
     z = []
@@ -87,7 +88,9 @@ def test_unknown_noise_is_estimated_and_outliers_are_borne():
     assert solution.result["inverse"]["noise"][0] == pytest.approx(0.003, rel=0.3)
     loud.values[::10] += 0.2
     found = {
-        loss: pc.infer(bar, loud, {"k": pc.Parameter(1.5)}, noise=0.01, loss=loss, **{**SMALL, "iterations": 24})
+        loss: pc.infer(
+            bar, loud, {"k": pc.Parameter(1.5)}, noise_level=0.01, misfit=loss, **{**SMALL, "iterations": 24}
+        )
         for loss in ("squares", "huber")
     }
     assert abs(found["huber"].parameters["k"][0] - 2) < 0.15
@@ -183,8 +186,8 @@ def plate(a):
 
 def test_networks_follow_the_data_not_the_source():
     """f is made from a smooth pair (u, a) that networks fit with ease; the data speak of another one."""
+
     from pcpinn.invert.inference import Inference
-    from pcpinn.invert.settings import InverseSettings
     from pcpinn.problem.family import Family
 
     options = {"cells": (5, 5), "degree": 4, "width": 14, "feature_count": 2, "feature_high": -1.0, "iterations": 45}
@@ -193,7 +196,7 @@ def test_networks_follow_the_data_not_the_source():
     x = random.uniform(-0.95, 0.95, size=(500, 2))
     shape = lambda p: np.sin(np.pi * p[:, 0]) * np.sin(np.pi * p[:, 1])  # noqa: E731
     data = pc.Observations(x, shape(x), 0.03)
-    settings = InverseSettings().updated({**options, "device": "cpu"})
+    settings = chosen(method="infer", **{**options, "device": "cpu"})
     run = Inference(Family(plate, unknown), (data,), settings, None, None, None, None, None, False)
     nodes = run.equations.coefficient_nodes
     c = (2 + 0.5 * shape(nodes))[:, None]
@@ -208,11 +211,11 @@ def test_networks_follow_the_data_not_the_source():
 
 def test_between_the_nodes_networks_do_not_follow_noise():
     """More weights than nodes: without a term that holds them there, they would."""
+
     from pcpinn.invert.inference import Inference
-    from pcpinn.invert.settings import InverseSettings
     from pcpinn.problem.family import Family
 
-    settings = InverseSettings().updated({**SMALL, "cells": (4,), "degree": 2, "width": 16})
+    settings = chosen(method="infer", **{**SMALL, "cells": (4,), "degree": 2, "width": 16})
     run = Inference(Family(rod, UNKNOWN), (rod_data(),), settings, None, None, None, None, None, False)
     (term,) = run.loss.between
     theta = run.loss.theta[run.model.parts[0]]
@@ -273,11 +276,11 @@ def test_adam_with_jacobi_anew_in_every_iteration():
 
 
 def test_the_gradient_of_the_joint_loss_is_that_of_differences():
+
     from pcpinn.invert.inference import Inference
-    from pcpinn.invert.settings import InverseSettings
     from pcpinn.problem.family import Family
 
-    settings = InverseSettings().updated({**SMALL, "optimiser": "adam", "preconditioner": "jacobi"})
+    settings = chosen(method="infer", **{**SMALL, "optimiser": "adam", "preconditioner": "jacobi"})
     run = Inference(Family(rod, UNKNOWN), (rod_data(),), settings, None, None, None, None, None, False)
     loss = run.loss
     loss.kappa, loss.refresh_every = 0.5, 10**9
@@ -320,9 +323,12 @@ def test_unknowns_that_do_not_fit_are_refused_and_nothing_is_written(tmp_path, u
     ("changes", "message"),
     [
         ({"warmup": -1}, "warmup=-1"),
-        ({"equations": 0.0}, "equations=0"),
-        ({"noise": -1.0}, "noise=-1"),
-        ({"march": 2}, "march"),
+        ({"equation_weight": 0.0}, "equation_weight=0"),
+        ({"noise_level": -1.0}, "noise_level=-1"),
+        ({"time": "march"}, "does not depend on time"),
+        ({"optimiser": "lbfgs"}, "optimiser=lbfgs cannot be used here: the joint loss changes with P"),
+        ({"optimiser": "soap"}, "optimiser=soap cannot be used here"),
+        ({"certify": True}, "certify has no effect here"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(changes, message):

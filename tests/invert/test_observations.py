@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import chosen
 
 import pcpinn as pc
 from pcpinn.invert.observations import read_observations, write_observations
@@ -12,7 +13,7 @@ PROBLEM = pc.Problem(
     flux=lambda x, u: u.grad,
     boundary=dict.fromkeys(("left", "right", "top", "bottom"), pc.Dirichlet(0.0)),
 )
-MESH = make_mesh(PROBLEM, pc.Settings(cells=(2, 2)))
+MESH = make_mesh(PROBLEM, chosen(cells=(2, 2)))
 
 
 def read(tmp_path, text, problem=PROBLEM, has_time=False):

@@ -43,22 +43,22 @@ def test_too_few_cells():
 
 
 def test_a_mesh_has_the_lines():
-    mesh = generate_mesh(Rectangle((0, 0), (1, 1)), cells=(4, 2), kinks=((0.3,), ()), layers=1)
+    mesh = generate_mesh(Rectangle((0, 0), (1, 1)), cells=(4, 2), kinks=((0.3,), ()), lines=1)
     assert len(np.unique(mesh.nodes[:, 0])) == 7
     assert 0.3 in mesh.nodes[:, 0]
     np.testing.assert_array_equal(np.unique(mesh.nodes[:, 1]), [0, 0.5, 1])
 
 
 def test_time_has_lines_too():
-    mesh = generate_mesh(Interval(0, 1).over(0, 1), cells=2, time_cells=3, kinks=((), (0.4,)))
+    mesh = generate_mesh(Interval(0, 1).over(0, 1), cells=2, steps=3, kinks=((), (0.4,)))
     assert 0.4 in mesh.nodes[:, 1]
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"mesh_size": 0.5, "kinks": ((0.5,), ()), "layers": 1}, "no cells"),
-        ({"cells": (2, 2), "layers": 1}, "no kinks"),
+        ({"size": 0.5, "kinks": ((0.5,), ()), "lines": 1}, "no cells"),
+        ({"cells": (2, 2), "lines": 1}, "no kinks"),
         ({"cells": (2, 2), "kinks": ((0.5,),)}, "1 axes, but there are 2"),
     ],
 )

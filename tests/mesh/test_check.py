@@ -15,7 +15,7 @@ from pcpinn.problem.shapes import Box, Disk, Interval, Rectangle
 SQUARE = generate_mesh(Rectangle((0, 0), (1, 1)), cells=(4, 4))
 CUBE = generate_mesh(Box((0, 0, 0), (1, 1, 1)), cells=(3, 3, 3))
 LINE = generate_mesh(Interval(0, 1), cells=5)
-DISK = generate_mesh(Disk((0, 0), 1), mesh_size=0.5)
+DISK = generate_mesh(Disk((0, 0), 1), size=0.5)
 
 
 def with_nodes(mesh, change):

@@ -66,7 +66,7 @@ def test_one_name_collects_all_sides():
 
 def test_booleans_of_intervals():
     domain = (Interval(0, 1) + Interval(1, 2, name="inner") + Interval(1.5, 4)) - Interval(3, 9, name="cut")
-    mesh = generate_mesh(domain, mesh_size=0.3)
+    mesh = generate_mesh(domain, size=0.3)
     assert measure(mesh) == pytest.approx(3)
     assert {name: mesh.nodes[rows[0, 0], 0] for name, rows in mesh.boundaries.items()} == {"left": 0.0, "cut": 3.0}
     assert np.diff(np.sort(mesh.nodes[:, 0])).max() <= 0.3
@@ -86,25 +86,25 @@ def test_booleans_of_intervals():
     ],
 )
 def test_planar_shapes(domain, area, names):
-    mesh = generate_mesh(domain, mesh_size=0.15)
+    mesh = generate_mesh(domain, size=0.15)
     assert measure(mesh) == pytest.approx(area, rel=1e-4)
     assert set(mesh.boundaries) == (set(domain.boundary_names) if names is None else names)
     assert_conforming(mesh)
 
 
 def test_sides_keep_their_names_where_shapes_share_a_line():
-    mesh = generate_mesh(SQUARE + Rectangle((1, 0), (3, 1), name="more"), mesh_size=0.3)
+    mesh = generate_mesh(SQUARE + Rectangle((1, 0), (3, 1), name="more"), size=0.3)
     assert side_measure(mesh, "bottom") == pytest.approx(1)
     assert side_measure(mesh, "more") == pytest.approx(5)
     polygon = Polygon([(0, 0), (3, 0), (0, 4)], names=["three", "five", "four"])
-    mesh = generate_mesh(polygon, mesh_size=1)
+    mesh = generate_mesh(polygon, size=1)
     assert [side_measure(mesh, name) for name in ("three", "four", "five")] == pytest.approx([3, 4, 5])
 
 
 def test_curved_sides_converge_with_fourth_order():
     errors = []
     for size in (0.4, 0.2, 0.1):
-        mesh = generate_mesh(Disk((1, 0), 1), mesh_size=size, curvature=0.1)
+        mesh = generate_mesh(Disk((1, 0), 1), size=size, curvature=0.1)
         errors.append(abs(measure(mesh) - math.pi))
         on_circle = mesh.boundaries["boundary"]
         assert mesh.curved
@@ -120,8 +120,8 @@ def test_curved_sides_converge_with_fourth_order():
 
 
 def test_straight_when_asked_or_when_nothing_is_curved():
-    assert not generate_mesh(SQUARE, mesh_size=0.5).curved
-    straight = generate_mesh(Disk((0, 0), 1), mesh_size=0.3, curved=False)
+    assert not generate_mesh(SQUARE, size=0.5).curved
+    straight = generate_mesh(Disk((0, 0), 1), size=0.3, curved=False)
     assert not straight.curved
     assert measure(straight) < math.pi - 1e-3
 
@@ -156,14 +156,14 @@ def test_curvature_and_grading_refine():
     ],
 )
 def test_solid_shapes(domain, volume, names):
-    mesh = generate_mesh(domain, mesh_size=0.25)
+    mesh = generate_mesh(domain, size=0.25)
     assert measure(mesh) == pytest.approx(volume, rel=0.06)
     assert set(mesh.boundaries) == names
     assert_conforming(mesh)
 
 
 def test_names_on_the_sides_of_a_solid():
-    mesh = generate_mesh(CUBE + Box((1, 0, 0), (2, 1, 1), name="more"), mesh_size=0.5)
+    mesh = generate_mesh(CUBE + Box((1, 0, 0), (2, 1, 1), name="more"), size=0.5)
     assert side_measure(mesh, "more") == pytest.approx(5)
     for name, axis, value in (("left", 0, 0), ("front", 1, 0), ("back", 1, 1), ("bottom", 2, 0), ("top", 2, 1)):
         assert np.all(mesh.nodes[mesh.boundaries[name]][..., axis] == value)
@@ -179,12 +179,12 @@ def test_any_unit_of_length(scale):
 
 
 def test_space_time_grids():
-    mesh = generate_mesh(Interval(0, 2).over(1, 4), cells=4, time_cells=6)
+    mesh = generate_mesh(Interval(0, 2).over(1, 4), cells=4, steps=6)
     assert mesh.has_time
     assert len(mesh.cells) == 48
     assert counts(mesh) == {"left": 6, "right": 6, "initial": 4, "final": 4}
     assert measure(mesh) == pytest.approx(6)
-    mesh = generate_mesh(SQUARE.over(0, 2), cells=(2, 3), time_cells=4)
+    mesh = generate_mesh(SQUARE.over(0, 2), cells=(2, 3), steps=4)
     assert len(mesh.cells) == 6 * 24
     assert counts(mesh) == {"left": 24, "right": 24, "bottom": 16, "top": 16, "initial": 12, "final": 12}
     assert measure(mesh) == pytest.approx(2)
@@ -193,8 +193,8 @@ def test_space_time_grids():
 
 
 def test_space_time_of_any_shape():
-    mesh = generate_mesh((SQUARE - Disk((0.5, 0.5), 0.2, name="hole")).over(0, 2), mesh_size=0.2, time_cells=3)
-    flat = generate_mesh(SQUARE - Disk((0.5, 0.5), 0.2, name="hole"), mesh_size=0.2, curved=False)
+    mesh = generate_mesh((SQUARE - Disk((0.5, 0.5), 0.2, name="hole")).over(0, 2), size=0.2, steps=3)
+    flat = generate_mesh(SQUARE - Disk((0.5, 0.5), 0.2, name="hole"), size=0.2, curved=False)
     assert mesh.has_time
     assert len(mesh.cells) == 9 * len(flat.cells)
     assert measure(mesh) == pytest.approx(2 * measure(flat))
@@ -204,7 +204,7 @@ def test_space_time_of_any_shape():
 
 
 def test_space_time_of_combined_intervals():
-    mesh = generate_mesh((Interval(0, 2) - Interval(1, 3)).over(0, 10), mesh_size=0.1)
+    mesh = generate_mesh((Interval(0, 2) - Interval(1, 3)).over(0, 10), size=0.1)
     assert measure(mesh) == pytest.approx(10)
     assert_conforming(mesh)
     assert len(np.unique(mesh.nodes[:, 1])) == 21  # as many layers as cells of that size along the base, [0, 2]
@@ -220,12 +220,12 @@ def test_missing_netgen_names_the_command(monkeypatch):
     ("domain", "options", "message"),
     [
         (3, {}, "domain is 3"),
-        (SQUARE, {"mesh_size": 0}, "mesh_size is 0"),
-        (SQUARE, {"mesh_size": "fine"}, "mesh_size is 'fine'"),
-        (SQUARE, {"mesh_size": math.nan}, "mesh_size is nan"),
-        (SQUARE, {"mesh_size": 1e-7}, "about 2e\\+14 cells"),
+        (SQUARE, {"size": 0}, "size is 0"),
+        (SQUARE, {"size": "fine"}, "size is 'fine'"),
+        (SQUARE, {"size": math.nan}, "size is nan"),
+        (SQUARE, {"size": 1e-7}, "about 2e\\+14 cells"),
         (SQUARE, {"cells": (10**5, 10**5)}, "about 2e\\+10 cells"),
-        (SQUARE, {"mesh_size": 0.1, "cells": (2, 2)}, "both mesh_size"),
+        (SQUARE, {"size": 0.1, "cells": (2, 2)}, "both size"),
         (SQUARE, {"cells": (2,)}, "1 numbers for 2 dimensions"),
         (SQUARE, {"cells": (2, 0)}, "cells holds 0"),
         (SQUARE, {"cells": (2, 2.5)}, "cells holds 2.5"),
@@ -233,9 +233,9 @@ def test_missing_netgen_names_the_command(monkeypatch):
         (SQUARE, {"cells": (2, 2), "grading": 0.3}, "no effect"),
         (SQUARE, {"grading": 2}, "grading is 2"),
         (SQUARE, {"curvature": -1}, "curvature is -1"),
-        (Disk((0, 0), 1), {"mesh_size": 10, "curvature": 0.1}, "could not mesh the whole domain"),
-        (SQUARE, {"time_cells": 3}, "has no time"),
-        (SQUARE.over(0, 1), {"time_cells": 0}, "time_cells holds 0"),
+        (Disk((0, 0), 1), {"size": 10, "curvature": 0.1}, "could not mesh the whole domain"),
+        (SQUARE, {"steps": 3}, "has no time"),
+        (SQUARE.over(0, 1), {"steps": 0}, "steps holds 0"),
         (Disk((0, 0), 1), {"cells": (2, 2)}, "the shape is a Disk"),
         (CUBE.over(0, 1), {}, "4 coordinates"),
         (SQUARE - Rectangle((-1, -1), (2, 2)), {}, "domain is empty"),

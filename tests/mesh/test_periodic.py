@@ -17,16 +17,16 @@ CUBE = Box((0, 0, 0), (1, 1, 1))
 @pytest.mark.parametrize(
     ("domain", "pairs", "options"),
     [
-        (SQUARE - Disk((0.82, 0.4), 0.12), [("left", "right"), ("top", "bottom")], {"mesh_size": 0.15}),
+        (SQUARE - Disk((0.82, 0.4), 0.12), [("left", "right"), ("top", "bottom")], {"size": 0.15}),
         (
             CUBE - Ball((0.75, 0.5, 0.6), 0.2),
             [("left", "right"), ("front", "back"), ("bottom", "top")],
-            {"mesh_size": 0.25},
+            {"size": 0.25},
         ),
-        ((SQUARE - Disk((0.8, 0.4), 0.1)).over(0, 3), [("left", "right"), ("initial", "final")], {"mesh_size": 0.2}),
+        ((SQUARE - Disk((0.8, 0.4), 0.1)).over(0, 3), [("left", "right"), ("initial", "final")], {"size": 0.2}),
         (SQUARE, [("left", "right")], {"cells": (3, 4)}),
-        (SQUARE.over(0, 1), [("bottom", "top")], {"cells": (3, 4), "time_cells": 2}),
-        (Interval(0, 1).over(0, 1), [("left", "right")], {"mesh_size": 0.1}),
+        (SQUARE.over(0, 1), [("bottom", "top")], {"cells": (3, 4), "steps": 2}),
+        (Interval(0, 1).over(0, 1), [("left", "right")], {"size": 0.1}),
     ],
 )
 def test_periodic_sides_match(domain, pairs, options):
@@ -44,7 +44,7 @@ def test_periodic_sides_match(domain, pairs, options):
 
 
 def test_without_periodic_an_asymmetric_mesh_does_not_match():
-    mesh = generate_mesh(SQUARE - Disk((0.88, 0.4), 0.1), mesh_size=0.2, curvature=8)
+    mesh = generate_mesh(SQUARE - Disk((0.88, 0.4), 0.1), size=0.2, curvature=8)
     with pytest.raises(PcpinnError, match="do not match"):
         match_periodic(mesh, "left", "right")
 

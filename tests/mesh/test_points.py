@@ -15,7 +15,7 @@ def random(seed=0):
 
 @pytest.fixture(scope="module")
 def plate():
-    return generate_mesh(PLATE, mesh_size=0.25, curved=True)
+    return generate_mesh(PLATE, size=0.25, curved=True)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])

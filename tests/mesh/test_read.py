@@ -72,7 +72,7 @@ def test_unused_nodes_are_dropped(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".msh", ".vtu"])
 def test_second_order_triangles_stay_curved(tmp_path, suffix):
-    disk = generate_mesh(Disk((0, 0), 1), mesh_size=0.4)
+    disk = generate_mesh(Disk((0, 0), 1), size=0.4)
     tags = [np.zeros(len(disk.cells), int)]
     data = {"gmsh:physical": tags, "gmsh:geometrical": tags} if suffix == ".msh" else {}
     path = tmp_path / f"m{suffix}"

@@ -22,7 +22,7 @@ PRECONDITIONERS = {
     "none": Identity(),
     "lu": LU(),
     "ilu": ILU(1e-3, 10.0),
-    "other order": ILU(1e-3, 10.0, ordering="MMD_AT_PLUS_A"),
+    "other order": ILU(1e-3, 10.0, ordering="mmd"),
     "refined": Refined(ILU(1e-2, 5.0), 2),
 }
 METHODS = [("sweeps", None), ("blocks", 7), ("blocks", 64), ("blocks", 1000), ("host", None)]

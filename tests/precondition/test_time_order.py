@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from cases import poisson
 
-from pcpinn import Dirichlet, Interval, Neumann, PcpinnError, Problem, Settings
+from pcpinn import Dirichlet, Interval, Neumann, PcpinnError, Problem
 from pcpinn.discretize.slabs import TimeSlabs
 from pcpinn.discretize.system import linear_system, solve_sparse
 from pcpinn.discretize.time_scheme import slab_times
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.mesh.slab_mesh import SlabMesh
 from pcpinn.precondition import Separable, TimeOrder
-from pcpinn.solve.build import make_preconditioner
 
 ENDS = {name: Dirichlet(0.0) for name in ("left", "right", "initial")} | {"final": Neumann(0.0)}
 
@@ -89,7 +89,7 @@ def test_separable_is_exact():
     d = slabs({"flux": lambda x, u: torch.stack([2 * u.grad[0], u.grad[1]]), "source": lambda x, u: -1.0}, "galerkin",
               slab_times(0.0, 1.0, 4), 3)  # fmt: skip
     system = linear_system(d)
-    P = make_preconditioner(Settings(time_scheme="galerkin"), d)
+    P = Separable().fitted(d, 4.0)
     assert isinstance(P, Separable)
     state = P.build(system.A)
     np.testing.assert_allclose(P.apply(state, system.b), solve_sparse(system.A, system.b), atol=1e-10)
@@ -102,17 +102,18 @@ def test_separable_refuses_what_it_cannot_invert():
     varying = {"flux": lambda x, u: torch.stack([(1 + x[1]) * u.grad[0], u.grad[1]]), "source": lambda x, u: -1.0}
     d = slabs(varying, "galerkin", slab_times(0.0, 1.0, 2))
     with pytest.raises(PcpinnError, match="depend on time"):
-        make_preconditioner(Settings(time_scheme="galerkin"), d)
+        Separable().fitted(d, 4.0)
     reacting = {"flux": lambda x, u: u.grad, "source": lambda x, u: x[0] * u.value - 1.0}
     d = slabs(reacting, "galerkin", slab_times(0.0, 1.0, 2))
-    P = make_preconditioner(Settings(time_scheme="galerkin"), d)
+    P = Separable().fitted(d, 4.0)
     np.testing.assert_allclose(linear_system(d).A @ P.apply(P.build(linear_system(d).A), np.ones(d.size)), 1, atol=1e-8)
     d = slabs(heat(), "radau", slab_times(0.0, 1.0, 2))
     with pytest.raises(PcpinnError, match="symmetric"):
-        make_preconditioner(Settings(preconditioner="separable", time_scheme="radau"), d).build(linear_system(d).A)
+        Separable().fitted(d, 4.0).build(linear_system(d).A)
 
 
 def test_both_need_slabs():
-    for name in ("time-order", "separable"):
+    d = poisson(1, 4, 1).discretisation
+    for recipe in (TimeOrder(), Separable()):
         with pytest.raises(PcpinnError, match="needs slabs"):
-            make_preconditioner(Settings(preconditioner=name))
+            recipe.fitted(d, 4.0)

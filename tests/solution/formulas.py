@@ -28,11 +28,11 @@ def line_slabs(times=(0.0, 0.5, 2.0)):
 
 def plate_slabs(times=(0.0, 1.0), size=0.5):
     """A square with a round hole, in curved triangles."""
-    return SlabMesh(generate_mesh(Rectangle((-1, -1), (1, 1)) - Disk((0, 0), 0.5), mesh_size=size), np.array(times))
+    return SlabMesh(generate_mesh(Rectangle((-1, -1), (1, 1)) - Disk((0, 0), 0.5), size=size), np.array(times))
 
 
 def square_simplices():
-    return generate_mesh(Rectangle((0, 0), (1, 2)).over(1.0, 3.0), cells=(3, 3), time_cells=2)
+    return generate_mesh(Rectangle((0, 0), (1, 2)).over(1.0, 3.0), cells=(3, 3), steps=2)
 
 
 def sheared(mesh, speed=1.0):

@@ -68,7 +68,7 @@ def test_vectors_and_meshes_come_back(tmp_path):
 
 @pytest.mark.parametrize("domain", [Interval(0, 1).over(0, 2), Disk((0, 0), 1)])
 def test_meshes_of_every_kind_come_back(tmp_path, domain):
-    before = generate_mesh(domain, mesh_size=0.4)
+    before = generate_mesh(domain, size=0.4)
     write_mesh(tmp_path / "mesh", before)
     after = read_mesh_arrays(tmp_path / "mesh")
     assert (after.curved, after.has_time, after.boundary_names) == (
@@ -294,7 +294,7 @@ def test_files_of_different_runs(run, tmp_path):
         with pytest.raises(PcpinnError, match="do not fit each other"):
             load(run)
     (run / "network.safetensors").write_bytes(good)
-    write_mesh(run / "mesh.safetensors", generate_mesh(Disk((0, 0), 1), mesh_size=0.5))
+    write_mesh(run / "mesh.safetensors", generate_mesh(Disk((0, 0), 1), size=0.5))
     with pytest.raises(PcpinnError, match="do not fit each other"):
         load(run)
 

@@ -10,7 +10,6 @@ import torch
 from small import line, quick, two_fields
 
 from pcpinn import Dirichlet, Disk, Problem, Progress, Reference, certify, load, solve
-from pcpinn.baselines import solve_fem_fit, solve_pinn
 from pcpinn.catalog.task import catalog_task
 from pcpinn.errors import PcpinnError
 from pcpinn.mesh.generate import generate_mesh
@@ -37,9 +36,9 @@ def ratio(solution):
 
 SMALL = {
     "poisson1d": {"width": 8, "cells": 12},
-    "poisson2d-c": {"mesh_size": 0.1, "width": 10},
+    "poisson2d-c": {"size": 0.1, "width": 10},
     "poisson2d-cg": {"degree": 2, "width": 12},
-    "wave1d-c": {"width": 12, "time_cells": 30},
+    "wave1d-c": {"width": 12, "steps": 30},
 }
 
 
@@ -69,7 +68,7 @@ def test_a_well_trained_network(name):
         ("poisson2d-c", {"degree": 1}),
         ("poisson2d-c", {"degree": 1, "curved": "false"}),
         ("poisson2d-cg", {"degree": 1, "width": 20}),
-        ("wave1d-c", {"degree": 2, "time_cells": 20}),
+        ("wave1d-c", {"degree": 2, "steps": 20}),
     ],
 )
 def test_a_coarse_mesh(name, changes):
@@ -82,16 +81,16 @@ def test_a_coarse_mesh(name, changes):
 @pytest.mark.parametrize("iterations", [2, 40])
 @pytest.mark.parametrize("cells", [12, 40])
 def test_finite_differences(cells, iterations):
-    solution = solved("poisson1d", discretisation="fdm", cells=cells, width=6, depth=1, iterations=iterations)
+    solution = solved("poisson1d", mesh="fdm", cells=cells, width=6, depth=1, iterations=iterations)
     assert solution.result["certificate"]["how"] == "finite elements of degree 2 on the same grid"
     assert solution.result["certificate"]["unknowns"] == 2 * cells + 1
     assert 0.5 < ratio(solution) < 2
 
 
 def test_other_methods_are_certified_too():
-    task = catalog_task("poisson1d", "quick", {"iterations": 3, "width": 6, "depth": 1, "collocation": 50})
-    for solver in (solve_fem_fit, solve_pinn):
-        assert 0.5 < ratio(task.run(solver=solver)) < 2
+    changes = {"iterations": 3, "width": 6, "depth": 1}
+    for method, own in (("fem-fit", {}), ("pinn", {"collocation": 50})):
+        assert 0.5 < ratio(catalog_task("poisson1d", "quick", {**changes, **own}, method=method).run()) < 2
 
 
 BOWL = {"flux": lambda x, u: u.grad, "source": lambda x, u: -4.0}
@@ -111,13 +110,13 @@ def test_straight_cells_on_a_disk_show_the_error_of_the_geometry(degree):
     x = np.stack([r * np.cos(9 * r), r * np.sin(9 * r)], axis=1)
     common = {"width": 8, "depth": 1, "feature_count": 2, "iterations": 30, "device": "cpu", "degree": degree}
     common["reference"] = Reference(x, 1 - (x**2).sum(axis=1))
-    shape = solve(bowl(disk), mesh_size=0.5, curved=False, **common)
-    own = solve(bowl(generate_mesh(disk, mesh_size=0.5, curved=False)), **common)
+    shape = solve(bowl(disk), size=0.5, curved=False, **common)
+    own = solve(bowl(generate_mesh(disk, size=0.5, curved=False)), **common)
     assert torch.equal(shape.network.theta, own.network.theta)  # the same polygon
     assert 0.5 < shape.errors["estimate"] / shape.errors["l2re"] < 2
     if degree == 3:
         assert own.errors["estimate"] < 0.3 * own.errors["l2re"]
-        curved = solve(bowl(disk), mesh_size=0.5, **common)
+        curved = solve(bowl(disk), size=0.5, **common)
         assert curved.errors["l2re"] < 0.2 * shape.errors["l2re"]
         assert 0.5 < curved.errors["estimate"] / curved.errors["l2re"] < 2
 

@@ -17,7 +17,6 @@ from pcpinn import (
     Progress,
     Rectangle,
     Reference,
-    Settings,
     certify,
     continuation,
     load,
@@ -138,7 +137,7 @@ class Killer(Progress):
     ("linearisation", "after"), [("newton", 1), ("newton", 9), ("newton", 17), ("linear-part", 12)]
 )
 def test_resume_gives_what_an_unbroken_run_gives(tmp_path, linearisation, after):
-    settings = Settings(**{**SMALL, "iterations": 20}, linearisation=linearisation, checkpoint_every=0, certify=False)
+    settings = dict(**{**SMALL, "iterations": 20}, linearisation=linearisation, checkpoint_every=0, certify=False)
     expected = solve(line(), settings)
     with pytest.raises(Kill):
         solve(line(), settings, out=tmp_path / "run", progress=Killer(after))
@@ -150,7 +149,7 @@ def test_resume_gives_what_an_unbroken_run_gives(tmp_path, linearisation, after)
 
 
 def test_a_damaged_checkpoint_is_refused(tmp_path):
-    settings = Settings(**{**SMALL, "iterations": 20}, checkpoint_every=0)
+    settings = dict(**{**SMALL, "iterations": 20}, checkpoint_every=0)
     with pytest.raises(Kill):
         solve(line(), settings, out=tmp_path / "run", progress=Killer(8))
     (tmp_path / "run" / "checkpoint.safetensors").write_bytes(b"not one")
@@ -181,7 +180,7 @@ def test_what_has_no_solution_fails_with_its_history(tmp_path):
 
 def test_continuation_starts_from_the_last_network(tmp_path):
     notes = Notes()
-    solution = continuation(bratu, [1.0, 2.0, 3.0], Settings(**SMALL), out=tmp_path / "run", progress=notes)
+    solution = continuation(bratu, [1.0, 2.0, 3.0], dict(**SMALL), out=tmp_path / "run", progress=notes)
     facts = solution.result["continuation"]
     assert [f["value"] for f in facts] == [1.0, 2.0]
     assert load(tmp_path / "run").result["continuation"] == facts
@@ -193,7 +192,7 @@ def test_continuation_starts_from_the_last_network(tmp_path):
     assert solution([[0.5]])[0] == pytest.approx(2 * np.log(np.cosh(t / 4)), rel=1e-2)
     assert any("continuation 3 of 3" in note for note in notes.notes)
     with pytest.raises(PcpinnError, match=r"at 20\.0: Newton's method failed"):
-        continuation(bratu, [1.0, 20.0], Settings(**{**SMALL, "iterations": 100}))
+        continuation(bratu, [1.0, 20.0], dict(**{**SMALL, "iterations": 100}))
     with pytest.raises(PcpinnError, match="no values"):
         continuation(bratu, [])
 
@@ -229,7 +228,7 @@ def test_space_time_at_once():
     )
     x = np.random.default_rng(0).uniform(size=(200, 2))
     reference = Reference(x, np.sin(np.pi * x[:, 0]) * np.exp(-x[:, 1]))
-    slabs = {"cells": (4,), "time_cells": 2, "time_scheme": "radau", "time_order": 3}
+    slabs = {"cells": (4,), "steps": 2, "time": "slabs", "scheme": "radau", "order": 3}
     solution = solve(problem, **{**SMALL, **slabs, "width": 10, "depth": 2, "iterations": 60}, reference=reference)
     assert solution.errors["l2re"] < 3e-3
     assert 0.4 < solution.errors["estimate"] / solution.errors["l2re"] < 2.5
@@ -238,7 +237,7 @@ def test_space_time_at_once():
 
 def test_an_ordinary_pinn_takes_nonlinear_problems():
     changes = {k: v for k, v in SMALL.items() if k != "iterations"}
-    solution = solve_pinn(line(), Settings(**changes, optimiser="adam", iterations=80, learning_rate=0.03))
+    solution = solve_pinn(line(), dict(**changes, optimiser="adam", iterations=80, learning_rate=0.03))
     assert solution.history.losses[-1] < 0.3 * solution.history.losses[0]
     assert 0 < solution.errors["training"] < 1
     assert "newton" not in solution.result

@@ -1,213 +1,192 @@
-"""Settings: every key from text, what is suggested, what is refused, and plain data."""
+"""Settings: recipes in slots, from keys of the user, presets and defaults; what is refused, and why."""
 
 import json
 import math
-import typing
 
 import pytest
+from cases import chosen
 
-from pcpinn import Settings
-from pcpinn.errors import PcpinnError
-
-HINTS = typing.get_type_hints(Settings)
-NAMES = {"activation": "silu", "initialisation": "torch"}
-
-
-def other_than_default(key):
-    """A text for a key, and the value that it stands for, which is not the default."""
-    kind = next(o for o in (typing.get_args(HINTS[key]) or (HINTS[key],)) if o is not type(None))
-    if typing.get_origin(HINTS[key]) is typing.Literal:
-        choice = next(c for c in typing.get_args(HINTS[key]) if c != getattr(Settings(), key))
-        return choice, choice
-    if key in ("kinks", "frequencies", "corners"):
-        return "-2,2.5;0", ((-2.0, 2.5), (0.0,))
-    if typing.get_origin(kind) is tuple:
-        return "30,40", (30, 40)
-    return {int: ("7", 7), float: ("0.375", 0.375), bool: ("false", False), str: (NAMES.get(key),) * 2}[kind]
+import pcpinn as pc
+from pcpinn import PcpinnError
+from pcpinn.recipes import as_text
+from pcpinn.solve.method import METHODS, REGISTRIES, SLOTS
+from pcpinn.solve.settings import Settings, canonical_value, resolve_preset
 
 
-TEXTS = {key: other_than_default(key) for key in HINTS}
+def test_defaults():
+    settings = chosen()
+    assert settings.mesh == pc.Meshing()
+    assert settings.time is None
+    assert settings.preconditioner == pc.AutoILU()
+    assert settings.network == pc.MLP()
+    assert settings.optimiser == pc.GaussNewton()
+    assert settings.newton == pc.NewtonMethod()
+    assert settings.loss == pc.Residual()
+    assert (settings.run.seed, settings.run.device, settings.run.time_limit) == (0, "auto", math.inf)
+    assert chosen(over_time=True).time == pc.Simplices()
 
 
-@pytest.mark.parametrize("key", TEXTS)
-def test_every_key_from_text(key):
-    text, value = TEXTS[key]
-    settings = Settings().updated({key: text})
-    assert getattr(settings, key) == value
-    assert type(getattr(settings, key)) is type(value)
-    assert getattr(Settings(), key) != value
-    assert Settings(**{key: text}) == settings
-    others = [k for k in TEXTS if k != key]
-    assert [getattr(settings, k) for k in others] == [getattr(Settings(), k) for k in others]
+def test_recipes_and_keys_say_the_same():
+    by_recipe = chosen(mesh=pc.Meshing(size=0.05, degree=3), preconditioner=pc.ILU(1e-3), optimiser=pc.Adam(1e-2))
+    by_key = chosen(
+        size="0.05", degree="3", preconditioner="ilu", drop_tolerance="1e-3", optimiser="adam", learning_rate=0.01
+    )
+    dotted = chosen(
+        **{"mesh.size": 0.05, "mesh.degree": 3, "preconditioner": "ilu", "preconditioner.drop_tolerance": 1e-3},
+        **{"optimiser": "adam", "optimiser.learning_rate": 1e-2},
+    )
+    assert by_recipe == by_key == dotted
 
 
-@pytest.mark.parametrize("key", TEXTS)
-def test_through_json(key):
-    settings = Settings().updated({key: TEXTS[key][0]})
+def test_a_recipe_and_a_key_of_it():
+    assert chosen(mesh=pc.Meshing(size=0.05, degree=3), degree=4).mesh == pc.Meshing(size=0.05, degree=4)
+
+
+def test_defaults_follow_other_choices():
+    assert isinstance(chosen(True, time="slabs").preconditioner, pc.TimeOrder)
+    assert isinstance(chosen(True, time="slabs", scheme="galerkin").preconditioner, pc.Separable)
+    assert isinstance(chosen(True, time="march").preconditioner, pc.Stages)
+    assert isinstance(chosen(preconditioner="jacobi").optimiser, pc.Adam)
+    assert isinstance(chosen(preconditioner="auto").preconditioner, pc.AutoILU)
+    assert "newton" not in chosen(True, time="march").recipes
+
+
+def test_bare_iterations_are_the_optimisers():
+    settings = chosen(iterations=7, newton_iterations=3)
+    assert (settings.optimiser.iterations, settings.newton.newton_iterations) == (7, 3)
+
+
+@pytest.mark.parametrize(
+    ("over_time", "keys", "problem", "remedy"),
+    [
+        (False, {"preconditioner": "lu", "drop_tolerance": 1e-3}, "drop_tolerance is not read with preconditioner=lu", "ilu"),
+        (False, {"drop_tolerance": 1e-3}, "belongs to preconditioner=ilu", "choose preconditioner=ilu"),
+        (False, {"optimiser": "adam", "damping": 1e-3}, "damping is not read with optimiser=adam", "gauss-newton"),
+        (False, {"steps": 4}, "steps is not read", "leave steps out"),
+        (False, {"time": "march"}, "does not depend on time", "leave time out"),
+        (True, {"time": "march", "preconditioner": "ilu"}, "a march has a preconditioner of its own", "stages"),
+        (True, {"time": "march", "dense": "true"}, "dense is not read", ""),
+        (True, {"time": "march", "quality_target": 0.1}, "quality_target is not read", ""),
+        (True, {"time": "march", "forcing": 0.1}, "forcing is not read", ""),
+        (True, {"time": "march", "certify": False}, "certify has no effect here: a march has no error estimate", ""),
+        (True, {"time": "march", "precision": "float32"}, "marches are in float64", ""),
+        (True, {"time": "march", "mesh": "fdm"}, "needs finite elements", "fem"),
+        (True, {"time": "slabs", "scheme": "euler"}, "scheme='euler' does not fit", "radau"),
+        (False, {"preconditioner": "time-order"}, "cannot be used here", "auto-ilu"),
+        (False, {"mesh": "fdm", "degree": 2}, "degree is not read with mesh=fdm", "fem"),
+        (False, {"preconditioner": "ili"}, "there is no preconditioner 'ili'", "did you mean 'ilu'"),
+        (False, {"widht": 3}, "there is no setting 'widht'", "did you mean 'width'"),
+        (False, {"qqqq": 3}, "there is no setting 'qqqq'", "pcpinn settings"),
+        (False, {"mesh.width": 3}, "there is no setting 'mesh.width'", ""),
+        (False, {"width": 0}, "width=0 must be positive", "leave width out"),
+        (False, {"time_limit": -1}, "time_limit=-1 must be positive", "no limit"),
+        (False, {"cells": "0"}, "cells='0' does not fit", "whole numbers"),
+        (False, {"seed": 2**63}, "too large", ""),
+        (False, {"device": "tpu"}, "device='tpu' does not fit", "auto or cpu or cuda"),
+    ],
+)  # fmt: skip
+def test_what_is_not_read_is_refused(over_time, keys, problem, remedy):
+    with pytest.raises(PcpinnError) as caught:
+        chosen(over_time, **keys)
+    assert problem in caught.value.problem
+    assert remedy in caught.value.remedy
+
+
+@pytest.mark.parametrize("key", ["dense", "fill_factor", "quality_target", "forcing", "certify"])
+def test_a_preset_may_say_more_than_is_read(key):
+    values = {"dense": "true", "fill_factor": 9.0, "quality_target": 0.1, "forcing": 0.2, "certify": False}
+    settings = chosen(True, preset={"time": "march", key: values[key]})
+    assert settings.marches
+    assert settings.preconditioner.fill_factor == (9.0 if key == "fill_factor" else 50.0)
+
+
+def test_the_user_wins_over_the_preset():
+    preset = {"optimiser": "adam", "learning_rate": 1e-2, "iterations": 50, "width": 9}
+    assert chosen(preset=preset).optimiser == pc.Adam(1e-2, iterations=50)
+    assert chosen(preset=preset, width=5).network.width == 5
+    switched = chosen(preset=preset, optimiser="gauss-newton")
+    assert switched.optimiser == pc.GaussNewton(iterations=50)  # what both have stays
+    assert chosen(preset=preset, optimiser=pc.GaussNewton()).optimiser == pc.GaussNewton()  # a whole recipe is whole
+
+
+def test_updates_start_from_what_was_asked():
+    settings = chosen(True, time="slabs", steps=7)
+    assert settings.updated({"time": "simplex"}).time == pc.Simplices(7)
+    assert isinstance(settings.updated({"time": "simplex"}).preconditioner, pc.AutoILU)
+    assert settings.updated({"steps": 9}).time == pc.Slabs(9)
+    assert settings.updated({}) is settings
+    explicit = chosen(True, time="slabs", preconditioner="lu").updated({"time": "simplex"})
+    assert explicit.preconditioner == pc.LU()
+
+
+@pytest.mark.parametrize("over_time", [False, True])
+@pytest.mark.parametrize("keys", [{}, {"time_limit": 3.0, "cells": "4x5", "kinks": "0.5;"}, {"preconditioner": "amg"}])
+def test_plain_data_and_back(over_time, keys):
+    settings = chosen(over_time, **keys)
     text = json.dumps(settings.to_dict(), allow_nan=False)
     assert Settings.from_dict(json.loads(text)) == settings
 
 
-def test_defaults_through_json():
-    assert Settings.from_dict(json.loads(json.dumps(Settings().to_dict(), allow_nan=False))) == Settings()
-    assert Settings().time_limit == math.inf
-    assert Settings.from_dict({}) == Settings()
+@pytest.mark.parametrize(
+    "data", [{}, {"method": "pcpinn"}, {"cells": [3], "degree": 2}, {"method": 3, "inverse": 0, "over_time": 0}]
+)
+def test_other_data_is_refused(data):
+    with pytest.raises(PcpinnError):
+        Settings.from_dict(data)
 
 
-@pytest.mark.parametrize("key", [key for key, hint in HINTS.items() if type(None) in typing.get_args(hint)])
-def test_none_as_text(key):
-    settings = Settings().updated({key: TEXTS[key][0]})
-    assert getattr(settings.updated({key: "none"}), key) is None
-    assert getattr(settings.updated({key: None}), key) is None
+def test_differences():
+    usual = chosen()
+    other = chosen(size=0.1, preconditioner="ilu", drop_tolerance=1e-3, seed=4, tolerance=1e-5)
+    found = other.differences(usual)
+    assert found == {
+        "size": "0.1",
+        "preconditioner": "ilu",
+        "drop_tolerance": "0.001",
+        "tolerance": "1e-05",
+        "seed": "4",
+    }
+    assert usual.updated(found) == other
+    assert usual.differences(usual) == {}
 
 
 @pytest.mark.parametrize(
-    ("given", "cells"),
+    ("key", "values", "text"),
     [
-        ("30x40", (30, 40)),
-        ("7", (7,)),
-        (7, (7,)),
-        ([3, 4], (3, 4)),
-        ((5,), (5,)),
-        ("2,3,4", (2, 3, 4)),
-        ([2.0, 3.0], (2, 3)),
+        ("drop_tolerance", ("1e-3", 0.001, "0.0010"), "0.001"),
+        ("cells", ("40,40", (40, 40), "40x40"), "40x40"),
+        ("certify", ("true", True), "true"),
+        ("kinks", ("-2,2;0", ((-2.0, 2.0), (0.0,))), "-2,2;0"),
+        ("preconditioner", ("lu",), "lu"),
+        ("optimiser.iterations", (1e4, "10000"), "10000"),
     ],
 )
-def test_cells_in_every_writing(given, cells):
-    assert Settings(cells=given).cells == cells
+def test_one_way_to_write_a_value(key, values, text):
+    assert {canonical_value(key, value) for value in values} == {text}
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("dense", True),
-        ("curved", "False"),
-        ("curved", "TRUE"),
-        ("degree", 2.0),
-        ("iterations", "1e3"),
-        ("seed", -3),
-        ("seed", 0),
-        ("tolerance", 0),
-        ("time_limit", "inf"),
-    ],
-)
-def test_near_misses_are_taken(key, value):
-    taken = getattr(Settings().updated({key: value}), key)
-    assert str(taken).lower() == str(int(float(value)) if key in ("degree", "iterations", "seed") else taken).lower()
-    assert isinstance(taken, (typing.get_args(HINTS[key]) and str) or HINTS[key])
+def test_short_keys_are_unique_among_the_recipes_of_a_method():
+    for over_time, keys in ((False, {}), (True, {}), (True, {"time": "slabs"}), (True, {"time": "march"})):
+        settings = chosen(over_time, **keys)
+        seen = [k for recipe in settings.recipes.values() for k in recipe.schema()]
+        assert len(seen) == len(set(seen))
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("degree", "two"),
-        ("degree", 2.5),
-        ("degree", True),
-        ("degree", None),
-        ("degree", "inf"),
-        ("degree", "nan"),
-        ("degree", [1]),
-        ("mesh_size", "small"),
-        ("mesh_size", "nan"),
-        ("mesh_size", True),
-        ("learning_rate", None),
-        ("curved", "yes"),
-        ("curved", 1),
-        ("cells", "a,b"),
-        ("cells", ""),
-        ("cells", ()),
-        ("cells", (3, 0)),
-        ("cells", (3, -1)),
-        ("cells", (3, 2.5)),
-        ("cells", (True, 2)),
-        ("cells", 3.5),
-        ("optimiser", "sgd"),
-        ("optimiser", "Adam"),
-        ("optimiser", None),
-        ("features", 3),
-        ("activation", 3),
-        ("activation", None),
-    ],
-)
-def test_wrong_values_are_refused(key, value):
-    with pytest.raises(PcpinnError, match=f"{key}=.* does not fit") as caught:
-        Settings().updated({key: value})
-    assert caught.value.remedy.startswith("give ")
+def test_every_key_is_documented_and_survives_as_text():
+    for slot, registry in REGISTRIES.items():
+        for recipe in registry:
+            for key in recipe.schema().values():
+                assert key.meaning, f"{slot}={recipe.name}: {key.name}"
+                assert recipe().changed({key.name: as_text(key.default)}) == recipe(), key.name
 
 
-COUNTS = ["iterations", "width", "degree", "time_cells", "quadrature"]
-SIZES = ["drop_tolerance", "fill_factor", "mesh_size", "time_limit", "learning_rate", "damping", "curvature"]
-
-
-@pytest.mark.parametrize("key", COUNTS + SIZES)
-@pytest.mark.parametrize("value", [0, -1])
-def test_positive_means_positive(key, value):
-    with pytest.raises(PcpinnError, match=f"{key}={value} must be positive"):
-        Settings(**{key: value})
-
-
-@pytest.mark.parametrize(
-    ("key", "suggestion"),
-    [("mesh-size", "mesh_size"), ("widht", "width"), ("optimizer", "optimiser"), ("preconditoner", "preconditioner")],
-)
-def test_unknown_keys_suggest(key, suggestion):
-    with pytest.raises(PcpinnError, match=f"no setting '{key}'") as caught:
-        Settings().updated({key: 1})
-    assert suggestion in caught.value.remedy
-
-
-def test_a_hopeless_key_lists_all():
-    with pytest.raises(PcpinnError) as caught:
-        Settings().updated({"qqqq": 1})
-    assert all(name in caught.value.remedy for name in HINTS)
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        pytest.param("beta1", 1.0),
-        pytest.param("beta1", -0.5),
-        pytest.param("beta2", 1.0),
-        pytest.param("learning_rate", math.inf),
-        pytest.param("seed", 2**70),
-        pytest.param("checkpoint_every", -1.0),
-        pytest.param("tolerance", -1.0),
-        pytest.param("sample", -1),
-    ],
-)
-def test_senseless_values_are_refused(key, value):
-    with pytest.raises(PcpinnError, match=key):
-        Settings(**{key: value})
-
-
-def test_large_seeds_keep_their_digits():
-    assert Settings(seed=2**53 + 1).seed == 2**53 + 1
-
-
-def test_numpy_integers_count_cells():
-    import numpy as np
-
-    assert Settings(cells=np.int64(4)).cells == (4,)
-
-
-@pytest.mark.parametrize(
-    ("given", "kinks"),
-    [
-        ("-2,2;0", ((-2.0, 2.0), (0.0,))),
-        (";0.5", ((), (0.5,))),
-        ("1", ((1.0,),)),
-        ([[-2, 2], [0]], ((-2.0, 2.0), (0.0,))),
-        ("", None),
-        ([[], []], None),
-        ("none", None),
-    ],
-)
-def test_kinks_in_every_writing(given, kinks):
-    assert Settings(kinks=given).kinks == kinks
-
-
-@pytest.mark.parametrize("given", ["a;b", "1,;2", 3, [1, 2], "nan", "inf;1", [["x"]], [[True]]])
-def test_kinks_refused(given):
-    with pytest.raises(PcpinnError, match="kinks") as caught:
-        Settings(kinks=given)
-    assert "-2,2;0" in caught.value.remedy
+def test_presets_of_another_method():
+    preset = {"cells": (9,), "width": 7, "iterations": 30, "damping": 0.5, "preconditioner": "lu"}
+    home = METHODS.find("pcpinn")
+    own = resolve_preset(METHODS.find("pinn"), home, False, preset, "default", {})
+    assert (own.mesh.cells, own.network.width, own.optimiser) == ((9,), 7, pc.Adam())  # not 30 steps of Adam
+    quick = resolve_preset(METHODS.find("pinn"), home, False, preset, "quick", {"collocation": 50})
+    assert (quick.optimiser.iterations, quick.loss.collocation) == (2000, 50)
+    paper = resolve_preset(METHODS.find("pinn"), home, False, {"optimiser": "adam", "iterations": 300}, "paper", {})
+    assert paper.optimiser == pc.Adam(iterations=300)
+    assert set(SLOTS) - set(own.recipes) == {"time", "preconditioner"}

@@ -5,14 +5,15 @@ import json
 import numpy as np
 import pytest
 import torch
+from cases import chosen
 
 import pcpinn
-from pcpinn import Dirichlet, Interval, Neumann, PcpinnError, Problem, Rectangle, Reference, Settings, solve
-from pcpinn.baselines import find_method
+from pcpinn import Dirichlet, Interval, Neumann, PcpinnError, Problem, Rectangle, Reference, solve
 from pcpinn.mesh.slab_mesh import SlabMesh
 from pcpinn.solve.build import make_mesh
+from pcpinn.solve.method import METHODS
 
-SMALL = {"cells": (4,), "time_cells": 2, "time_scheme": "radau", "time_order": 3, "degree": 3, "width": 10, "depth": 2,
+SMALL = {"cells": (4,), "steps": 2, "time": "slabs", "scheme": "radau", "order": 3, "degree": 3, "width": 10, "depth": 2,
          "features": "none", "device": "cpu"}  # fmt: skip
 
 
@@ -39,7 +40,7 @@ def reference():
 
 
 def test_solve_save_load_draw_export(tmp_path, reference):
-    solution = solve(problem(), Settings(**SMALL, iterations=30), out=tmp_path / "run", reference=reference)
+    solution = solve(problem(), dict(**SMALL, iterations=30), out=tmp_path / "run", reference=reference)
     result = json.loads((tmp_path / "run/result.json").read_text())
     assert result["errors"]["l2re"] < 5e-3
     assert 0.5 < result["errors"]["estimate"] / result["errors"]["l2re"] < 2
@@ -57,16 +58,17 @@ def test_solve_save_load_draw_export(tmp_path, reference):
 
 @pytest.mark.parametrize("method", ["fem-fit", "pinn"])
 def test_baselines_run_on_slabs(method, reference):
-    optimiser = {"optimiser": "adam", "iterations": 300} if method == "pinn" else {"iterations": 15}
-    solver = find_method(method)
-    result = solver(
-        problem(), Settings(**SMALL, **optimiser, learning_rate=5e-3, certify=False), reference=reference
-    ).result
+    optimiser = (
+        {"optimiser": "adam", "iterations": 300, "learning_rate": 5e-3} if method == "pinn" else {"iterations": 15}
+    )
+    result = (
+        METHODS.find(method).solver(problem(), {**SMALL, **optimiser, "certify": False}, reference=reference).result
+    )
     assert result["errors"]["l2re"] < 0.3
 
 
 def test_resumed_run_ends_where_an_uninterrupted_one_does(tmp_path, reference):
-    settings = Settings(**SMALL, iterations=6, certify=False, checkpoint_every=0.0)
+    settings = dict(**SMALL, iterations=6, certify=False, checkpoint_every=0.0)
     whole = solve(problem(), settings, out=tmp_path / "whole")
     solve(problem(), settings, out=tmp_path / "part", iterations=3)
     for name in ("result.json", "network.safetensors"):
@@ -78,9 +80,9 @@ def test_resumed_run_ends_where_an_uninterrupted_one_does(tmp_path, reference):
 def test_settings_that_do_not_fit():
     flat = Problem(Rectangle((0, 0), (1, 1)), flux=lambda x, u: u.grad, boundary={"left": Dirichlet(0.0)})
     with pytest.raises(PcpinnError, match="shape over time"):
-        make_mesh(flat, Settings(time_scheme="radau"))
+        make_mesh(flat, chosen(True, time="slabs"))
     with pytest.raises(PcpinnError, match="slabs"):
-        solve(problem(), Settings(**{**SMALL, "time_scheme": "simplex"}), mesh=make_mesh(problem(), Settings(**SMALL)))
-    simplices = make_mesh(problem(), Settings(**SMALL)).simplices
+        solve(problem(), {"cells": (4,), "steps": 2}, on=make_mesh(problem(), chosen(True, **SMALL)))
+    simplices = make_mesh(problem(), chosen(True, **SMALL)).simplices
     with pytest.raises(PcpinnError, match="slabs"):
-        solve(problem(), Settings(**SMALL), mesh=simplices)
+        solve(problem(), SMALL, on=simplices)

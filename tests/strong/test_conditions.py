@@ -93,7 +93,7 @@ def test_cauchy_sets_value_and_rate_and_open_nothing():
         flux=lambda x, u: torch.stack([u.grad[0], -u.grad[1]]),
         boundary=sides | dict.fromkeys(("left", "right"), Dirichlet(lambda x: x[0] + 2 * x[1])),
     )
-    mesh = generate_mesh(domain, cells=(3,), time_cells=3)
+    mesh = generate_mesh(domain, cells=(3,), steps=3)
     assert mismatch(problem, lambda x: x[0] + 2 * x[1], mesh=mesh) < 1e-22
     # u_t wrong by 1 at the start, u by t at the ends: 1 + 2 * mean of t^2
     assert mismatch(problem, lambda x: x[0] + 3 * x[1], mesh=mesh, spacing=0.001) == pytest.approx(

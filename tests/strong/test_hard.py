@@ -114,10 +114,10 @@ CASES = {
 def mesh_for(problem):
     d, timed = problem.domain.dimension, hasattr(problem.domain, "shape")
     if has_disk(problem.domain):
-        return generate_mesh(problem.domain, mesh_size=0.3, curved=d == 2, time_cells=2 if timed else None)
+        return generate_mesh(problem.domain, size=0.3, curved=d == 2, steps=2 if timed else None)
     if isinstance(problem.domain, Polygon):
-        return generate_mesh(problem.domain, mesh_size=0.4)
-    return generate_mesh(problem.domain, cells=(4,) * (d - timed), time_cells=5 if timed else None)
+        return generate_mesh(problem.domain, size=0.4)
+    return generate_mesh(problem.domain, cells=(4,) * (d - timed), steps=5 if timed else None)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -148,7 +148,7 @@ def test_inside_the_network_is_free(name):
 
 def test_a_true_circle_not_its_mesh():
     problem = CASES["poisson2d-c"]()
-    mesh = generate_mesh(problem.domain, mesh_size=0.2, curved=False)
+    mesh = generate_mesh(problem.domain, size=0.2, curved=False)
     angle = np.linspace(0, 2 * np.pi, 50)
     x = np.stack([0.3 + 0.1 * np.cos(angle), -0.3 + 0.1 * np.sin(angle)], axis=1)
     assert np.abs(values_of(network_for(problem, mesh))(x)).max() < 1e-12
@@ -208,7 +208,7 @@ def test_what_cannot_be_held_is_refused(message):
     mesh = mesh_for(problem)
     with pytest.raises(PcpinnError, match=message) as refused:
         make_ansatz(problem, mesh)
-    assert "conditions=soft" in refused.value.remedy
+    assert "hard=false" in refused.value.remedy
 
 
 def test_a_mesh_without_shapes_is_refused_before_anything_is_written(tmp_path):
@@ -216,7 +216,7 @@ def test_a_mesh_without_shapes_is_refused_before_anything_is_written(tmp_path):
     problem = laplace(mesh, dict.fromkeys(mesh.boundary_names, Dirichlet(0.0)))
     assert isinstance(problem.domain, Mesh)
     with pytest.raises(PcpinnError, match="made of shapes"):
-        solve_pinn(problem, conditions="hard", out=tmp_path / "run", **SMALL)
+        solve_pinn(problem, hard=True, out=tmp_path / "run", **SMALL)
     assert not (tmp_path / "run").exists()
 
 
@@ -236,31 +236,32 @@ def test_only_values_on_boundaries_leave_the_loss():
     )
     counts = {}
     for conditions in ("soft", "hard"):
-        choices = {"cells": (4,), "time_cells": 8, "degree": 1, "iterations": 1, "collocation": 100, **SMALL}
-        solution = solve_pinn(problem, conditions=conditions, **choices)
+        choices = {"cells": (4,), "steps": 8, "degree": 1, "iterations": 1, "collocation": 100, **SMALL}
+        solution = solve_pinn(problem, hard=conditions == "hard", **choices)
         counts[conditions] = solution.result["preconditioner"]["conditions"]
     assert counts == {"soft": 10 + 10 + 10 + 10 + 1, "hard": 10 + 10 + 1}
 
 
 @pytest.fixture(scope="module")
 def poisson1d():
-    return catalog_task("poisson1d", "quick", {**SMALL, "collocation": 60, "iterations": 250, "learning_rate": 0.01})
+    changes = {**SMALL, "collocation": 60, "iterations": 250, "learning_rate": 0.01}
+    return catalog_task("poisson1d", "quick", changes, method="pinn")
 
 
 @pytest.fixture(scope="module")
 def errors(poisson1d):
     """By optimiser and conditions."""
-    budgets = {"lbfgs": 60, "soap": 120}
+    budgets = {"lbfgs": {"iterations": 60}, "soap": {"iterations": 120, "beta1": 0.9, "beta2": 0.99}}
     return {
         (optimiser, conditions): solve_pinn(
             poisson1d.problem,
             poisson1d.settings,
             reference=poisson1d.reference,
             optimiser=optimiser,
-            iterations=iterations,
-            conditions=conditions,
+            **own,
+            hard=conditions == "hard",
         ).errors["l2re"]
-        for optimiser, iterations in budgets.items()
+        for optimiser, own in budgets.items()
         for conditions in ("soft", "hard")
     }
 
@@ -276,11 +277,10 @@ def test_hard_beats_soft_with_the_same_budget(errors):
 
 
 def test_record_load_and_resume(tmp_path):
-    task = catalog_task(
-        "wave1d-c", "quick", {**SMALL, "collocation": 40, "conditions": "hard", "degree": 1, "iterations": 9}
-    )
-    whole = task.run(solver=solve_pinn)
-    short = pc.Settings.from_dict({**task.settings.to_dict(), "iterations": 4})
+    changes = {**SMALL, "collocation": 40, "hard": True, "degree": 1, "iterations": 9}
+    task = catalog_task("wave1d-c", "quick", changes, method="pinn")
+    whole = task.run()
+    short = task.settings.updated({"iterations": 4})
     solve_pinn(task.problem, short, out=tmp_path / "run")
     resumed = solve_pinn(task.problem, task.settings, out=tmp_path / "run", resume=True)
     x = task.reference.points[::7]

@@ -74,12 +74,12 @@ def test_the_matrix_is_chosen_by_what_it_needs():
     p, n = problem.network.parameter_count, problem.size
     assert n > p
     needed = 8 * (n * p + 3 * p**2) / 2**30
-    assert GaussNewton(memory_gib=1.01 * needed).resolve(problem) == ("gram", n)
-    assert GaussNewton(memory_gib=0.99 * needed).resolve(problem) == ("matrix-free", n)
-    assert GaussNewton("exact", memory_gib=1.01 * needed).resolve(problem) == ("exact", n)
+    assert GaussNewton(memory=1.01 * needed).resolve(problem) == ("gram", n)
+    assert GaussNewton(memory=0.99 * needed).resolve(problem) == ("matrix-free", n)
+    assert GaussNewton("exact", memory=1.01 * needed).resolve(problem) == ("exact", n)
     few = 8 * (20 * p + 3 * 20**2) / 2**30  # a sample, and so a smaller matrix, fits where all nodes do not
-    assert GaussNewton("gram", sample=20, memory_gib=1.01 * few).resolve(problem) == ("gram", 20)
-    assert GaussNewton("matrix-free", memory_gib=1e-9).resolve(problem) == ("matrix-free", n)
+    assert GaussNewton("gram", sample=20, memory=1.01 * few).resolve(problem) == ("gram", 20)
+    assert GaussNewton("matrix-free", memory=1e-9).resolve(problem) == ("matrix-free", n)
 
 
 @pytest.mark.parametrize("form", ["gram", "exact"])
@@ -87,8 +87,8 @@ def test_refusal_gives_the_numbers(form):
     problem = task()
     p, n = problem.network.parameter_count, problem.size
     with pytest.raises(PcpinnError) as caught:
-        GaussNewton(form, memory_gib=2e-6).start(problem, 0)
-    assert f"{form} form needs" in caught.value.problem
+        GaussNewton(form, memory=2e-6).start(problem, 0)
+    assert f"{form} matrix needs" in caught.value.problem
     assert f"{p} weights and {n} nodes" in caught.value.problem
     for word in ("matrix-free", "sample", "2e-06"):
         assert word in caught.value.remedy

@@ -69,7 +69,7 @@ def test_goes_on_where_the_whole_step_overshoots():
 
 def test_state():
     """Plain tensors: pairs of the memory in rows, oldest first, no more than fit; no gradient is left behind."""
-    problem, lbfgs = task(), LBFGS(memory=4)
+    problem, lbfgs = task(), LBFGS(pairs=4)
     p = problem.network.parameter_count
     state = lbfgs.start(problem, 0)
     assert state == {}
@@ -88,13 +88,13 @@ def test_state():
 @pytest.mark.parametrize("stop_after", [1, 2, 7])
 def test_resuming_changes_nothing(stop_after, tmp_path):
     whole = task()
-    expected = train(whole, LBFGS(memory=5), Stopping(12))
+    expected = train(whole, LBFGS(pairs=5), Stopping(12))
     broken = task()
-    train(broken, LBFGS(memory=5), Stopping(stop_after), checkpoints=Checkpoints(tmp_path))
+    train(broken, LBFGS(pairs=5), Stopping(stop_after), checkpoints=Checkpoints(tmp_path))
     fresh = task(seed=77)
     snapshot = Checkpoints(tmp_path).read(fresh.theta)
     assert snapshot.iteration == stop_after
-    result = train(fresh, LBFGS(memory=5), Stopping(12), resume=snapshot)
+    result = train(fresh, LBFGS(pairs=5), Stopping(12), resume=snapshot)
     assert torch.equal(fresh.theta, whole.theta)
     np.testing.assert_array_equal(result.history.losses, expected.history.losses)
 

@@ -9,7 +9,6 @@ from pcpinn.errors import PcpinnError
 from pcpinn.network import MLP, Architecture, Features
 from pcpinn.precondition import ILU, LU, Identity, Jacobi, PreconditionedResidual
 from pcpinn.train import Adam, GaussNewton, LeastSquares
-from pcpinn.train.gauss_newton import FORMS
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
@@ -42,7 +41,7 @@ def run(optimiser, problem, steps=12, seed=0):
 
 
 @pytest.mark.parametrize("p", [LU(), ILU(1e-2, 5.0), Jacobi(), Identity()], ids=lambda p: p.name)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["auto", "gram", "exact", "matrix-free"])
 @pytest.mark.parametrize("system", [lambda: poisson(2, 3, 2), two_fields], ids=["one", "two"])
 def test_gauss_newton_never_raises_the_loss(system, form, p):
     problem = task(system(), p)
@@ -175,18 +174,18 @@ def test_forms_by_memory():
     """auto falls back to products; a form that was asked for by name is refused with what it needs."""
     problem = task()
     assert GaussNewton().resolve(problem)[0] == "gram"
-    assert GaussNewton(memory_gib=1e-6).resolve(problem)[0] == "matrix-free"
+    assert GaussNewton(memory=1e-6).resolve(problem)[0] == "matrix-free"
     for form in ("gram", "exact"):
         with pytest.raises(
-            PcpinnError, match=f"Gauss-Newton's {form} form needs .* for {problem.network.parameter_count} weights"
+            PcpinnError, match=f"Gauss-Newton's {form} matrix needs .* for {problem.network.parameter_count} weights"
         ):
-            GaussNewton(form, memory_gib=1e-6).start(problem, 0)
+            GaussNewton(form, memory=1e-6).start(problem, 0)
     assert GaussNewton(sample=7).resolve(problem) == ("gram", 7)
     assert GaussNewton("exact", sample=7).resolve(problem) == ("exact", problem.size)
 
 
 def test_refusals():
-    with pytest.raises(PcpinnError, match="form='newton'"):
+    with pytest.raises(PcpinnError, match="matrix='newton'"):
         GaussNewton("newton")
     with pytest.raises(PcpinnError, match="loss on nodal values"):
         GaussNewton().start(object(), 0)

@@ -2,31 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 from ..discretize.system import LinearSystem
+from ..mesh.slab_mesh import AnyMesh
 from ..network.mlp import MLP
 from ..precondition.misfit import Misfit
 from ..problem.problem import Problem
+from ..progress import Progress
+from ..solution.reference import Reference
 from ..solution.solution import Solution
+from ..solve.linear import settings_of
+from ..solve.method import METHODS, Method
 from ..solve.run import run
 from ..solve.settings import Settings
 from ..train import LeastSquares
+from .recipe import offer_fem_fit
 
 
 def fit_loss(system: LinearSystem, network: MLP, settings: Settings) -> LeastSquares:
     """The relative misfit to the discrete solution, in the norm of Algorithm 1."""
-    weights = system.weights if settings.weights == "mass" else np.full(system.size, 1 / system.size)
-    misfit = Misfit(system.solution, weights, getattr(torch, settings.precision), network.theta.device, "fem-fit")
+    weights = system.weights if settings.loss.norm == "mass" else np.full(system.size, 1 / system.size)
+    misfit = Misfit(system.solution, weights, getattr(torch, settings.run.precision), network.theta.device, "fem-fit")
     return LeastSquares(network, system, misfit)
 
 
-def solve_fem_fit(problem: Problem, settings: Settings | None = None, **options: Any) -> Solution:
+def solve_fem_fit(
+    problem: Problem,
+    settings: Settings | Mapping[str, Any] | None = None,
+    *,
+    out: str | Path | None = None,
+    reference: Reference | None = None,
+    progress: Progress | None = None,
+    record: Mapping[str, Any] | None = None,
+    resume: bool = False,
+    on: AnyMesh | None = None,
+    **choices: Any,
+) -> Solution:
     """Solve a problem by direct solves (Newton's method if it is nonlinear) and regression; arguments as of `pcpinn.solve`.
 
-    Network, points, norm and optimisers are those of `pcpinn.solve`; its preconditioner settings have no effect here.
+    Network, points, norm and optimisers are those of `pcpinn.solve`.
     """
-    return run("fem-fit", fit_loss, problem, settings, **options)
+    chosen = settings_of("fem-fit", problem, settings, choices)
+    return run(
+        fit_loss,
+        problem,
+        chosen,
+        out=out,
+        reference=reference,
+        progress=progress,
+        record=record,
+        resume=resume,
+        mesh=on,
+    )
+
+
+METHODS.register(Method("fem-fit", offer_fem_fit, solve_fem_fit))

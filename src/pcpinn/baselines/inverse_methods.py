@@ -16,11 +16,10 @@ from ..environment import describe_environment, peak_memory
 from ..errors import PcpinnError
 from ..invert.equations import Equations
 from ..invert.files import create_inverse, finish_inverse
-from ..invert.infer import infer
+from ..invert.infer import inverse_settings
 from ..invert.model import InverseModel, make_coefficients
 from ..invert.nodal_files import finish_nodal, nodal_solution
 from ..invert.observations import Observations, as_data
-from ..invert.settings import InverseSettings
 from ..invert.setup import make_equations
 from ..invert.solution import InverseSolution
 from ..invert.truth import Truth, compare_inverse
@@ -33,38 +32,17 @@ from ..solution.folder import require_free
 from ..solution.reference import ERRORS
 from ..solution.solution import Solution
 from ..solve.build import make_device, make_mesh, make_network
-from ..train import Adam, Stopping, train
+from ..solve.method import INVERSE_METHODS, Method
+from ..solve.settings import Settings
+from ..train import Stopping, train
 from .adjoint import Descent
+from .inverse_recipe import offer_adjoint, offer_inverse_pinn
 from .pinn_inverse import InverseStrongLoss
 from .reduced import Reduced, State
 
 Infer = Callable[..., InverseSolution]
 
 _NO_PRECONDITIONER: dict[str, Any] = {"name": "none", "refreshes": 0, "refresh": 0, "ages": []}
-_ADJOINT = {"iterations": 300}
-_PINN = {"optimiser": "adam", "equations": 1.0, "boundary_weight": 1.0}
-# What a method takes instead of the settings that a preset has for `infer`, by method and preset; "" for others.
-METHOD_SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
-    "infer": {"": {}},
-    "adjoint": {"": _ADJOINT},
-    "adjoint-tikhonov": {"": _ADJOINT},
-    "adjoint-tv": {"": _ADJOINT},
-    "pinn": {
-        "": _PINN | {"warmup": 0, "iterations": 10_000, "collocation": 2048},
-        "quick": _PINN | {"warmup": 0, "iterations": 3000, "collocation": 1024},
-        "paper": _PINN,
-    },
-}
-
-
-def settings_for(method: str, preset: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Changes to the settings of a preset when a method other than `infer` uses it: the method's, then the user's.
-
-    Raises:
-        PcpinnError: for an unknown method.
-    """
-    own = METHOD_SETTINGS[_known_method(method)]
-    return {**own.get(preset, own[""]), **changes}
 
 
 def infer_by(
@@ -72,7 +50,7 @@ def infer_by(
     problem: Callable[..., Problem],
     data: Observations | Sequence[Observations],
     unknowns: Mapping[str, Unknown],
-    settings: InverseSettings | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
     **options: Any,
 ) -> InverseSolution:
     """`pcpinn.infer` by another method: infer, adjoint, adjoint-tikhonov, adjoint-tv or pinn; arguments as there.
@@ -80,13 +58,7 @@ def infer_by(
     Raises:
         PcpinnError: for anything the user can put right; nothing has been written then.
     """
-    return INVERSE_METHODS[_known_method(method)](problem, data, unknowns, settings, **options)
-
-
-def _known_method(method: str) -> str:
-    if method not in METHOD_SETTINGS:
-        raise PcpinnError(f"there is no method {method!r} for inverse problems", f"use {', '.join(METHOD_SETTINGS)}")
-    return method
+    return INVERSE_METHODS.find(method).solver(problem, data, unknowns, settings, **options)
 
 
 class _Run:
@@ -98,31 +70,30 @@ class _Run:
         problem: Callable[..., Problem],
         data: Observations | Sequence[Observations],
         unknowns: Mapping[str, Unknown],
-        settings: InverseSettings | None,
+        settings: Settings | Mapping[str, Any] | None = None,
         *,
         out: str | Path | None = None,
         truth: Truth | None = None,
         progress: Progress | None = None,
         record: Mapping[str, Any] | None = None,
         resume: bool = False,
-        mesh: AnyMesh | None = None,
-        **changes: Any,
+        on: AnyMesh | None = None,
+        **choices: Any,
     ) -> None:
         self.started = time.perf_counter()
-        if settings is None:
-            settings = InverseSettings().updated(METHOD_SETTINGS[method][""])
-        self.method, self.settings = method, settings.updated(changes)
+        self.family, self.data, self.truth = Family(problem, unknowns), as_data(data), truth
+        self.method = method
+        self.settings = inverse_settings(method, self.family, settings, choices)
         if resume:
             raise PcpinnError(f"method {method} cannot be resumed", "run it anew in another folder")
         self.out = None if out is None else Path(out)
         if self.out is not None:
             require_free(self.out)
-        self.family, self.data, self.truth = Family(problem, unknowns), as_data(data), truth
         self.progress = progress or Progress()
         base = self.family.base
         self.facts = {"problem": base.name, "preset": None, **(record or {}), "method": method}
         self.progress.stage("mesh")
-        self.mesh = mesh or make_mesh(base, self.settings)
+        self.mesh = on or make_mesh(base, self.settings)
         for one in self.data:
             one.check(base, self.mesh)
         self.noise = [self._noise_of(d) for d in self.data]
@@ -130,12 +101,12 @@ class _Run:
     def _noise_of(self, d: Observations) -> np.ndarray:
         if isinstance(d.noise, np.ndarray):
             return d.noise
-        if self.settings.noise is None and self.method.startswith("adjoint-"):
+        if self.settings.loss.noise_level is None and self.method.startswith("adjoint-"):
             raise PcpinnError(
                 f"{d.name}: the noise is not known, by which {self.method} chooses the weight of its penalty",
                 "give its standard deviation: noise=, or a column of that name",
             )
-        return np.full(len(d), self.settings.noise or 1.0)
+        return np.full(len(d), self.settings.loss.noise_level or 1.0)
 
     def create(self) -> float:
         """Make the folder; seconds of the set-up."""
@@ -178,10 +149,12 @@ def infer_adjoint(penalty: str, method: str, *arguments: Any, **options: Any) ->
     settings, family = run.settings, run.family
     run.progress.stage("assembly")
     equations = make_equations(family, run.mesh, settings)
-    reduced = Reduced(equations, run.data, run.noise, "tv" if penalty == "tv" else "tikhonov", settings.loss == "huber")
+    reduced = Reduced(
+        equations, run.data, run.noise, "tv" if penalty == "tv" else "tikhonov", settings.loss.misfit == "huber"
+    )
     reduced = reduced if penalty == "none" else reduced.with_penalty()
     setup_s = run.create()
-    descent = Descent(reduced, settings.iterations, settings.time_limit, run.progress)
+    descent = Descent(reduced, settings.optimiser.iterations, settings.run.time_limit, run.progress)
     search = descent.without_penalty() if penalty == "none" else descent.by_discrepancy()
     if run.truth is not None:
         for tried in search.tried:
@@ -198,7 +171,7 @@ def infer_adjoint(penalty: str, method: str, *arguments: Any, **options: Any) ->
         "optimiser_reason": "the adjoint method has no other",
         "discretisation": {
             "name": equations.discretisation.name,
-            "degree": settings.degree,
+            "degree": settings.mesh.degree,
             "cells": run.mesh.cell_count,
         },
         "preconditioner": _NO_PRECONDITIONER,
@@ -219,7 +192,7 @@ def _nodal(run: _Run, equations: Equations, state: State, descent: Descent) -> I
             coefficients[name] = state.c[:, columns[0]]
         else:
             parameters[name] = state.c[0, columns]
-    result: dict[str, Any] = {**run.facts, "seed": run.settings.seed, "device": "cpu"}
+    result: dict[str, Any] = {**run.facts, "seed": run.settings.run.seed, "device": "cpu"}
     fields, settings = run.family.base.unknowns, run.settings.to_dict()
     plain = Solution(None, fields, run.mesh, result, descent.history, settings)  # type: ignore[arg-type]
     solution = nodal_solution(plain, equations.discretisation, state.u, coefficients, parameters, run.data)
@@ -234,20 +207,18 @@ def infer_pinn(*arguments: Any, **options: Any) -> InverseSolution:
     """The ordinary PINN with the networks of `pcpinn.infer` (see `pinn_inverse.py`), trained by Adam on everything at once."""
     run = _Run("pinn", *arguments, **options)
     settings, family = run.settings, run.family
-    if settings.optimiser not in ("auto", "adam"):
-        raise PcpinnError("the ordinary PINN of an inverse problem is trained by Adam", "use optimiser=adam")
-    device = make_device(settings.device)
+    device = make_device(settings.run.device)
     nodes = run.mesh.simplices.nodes
     coefficients = make_coefficients(family, nodes, run.mesh.has_time, settings, device)
     model = InverseModel(family, make_network(family.base, run.mesh, settings).double(), coefficients)
     loss = InverseStrongLoss(model, run.data, run.noise, run.mesh.simplices, settings)
     setup_s = run.create()
-    optimiser = Adam(settings.learning_rate, settings.beta1, settings.beta2)
-    stopping = Stopping(settings.warmup + settings.iterations, 0.0, settings.time_limit, settings.patience or 0)
+    optimiser = settings.optimiser
+    stopping = Stopping(optimiser.iterations, 0.0, settings.run.time_limit, optimiser.patience or 0)
     training = train(loss, optimiser, stopping, None, run.progress)
     result: dict[str, Any] = {
         **run.facts,
-        "seed": settings.seed,
+        "seed": settings.run.seed,
         "device": device.type,
         "dofs": len(loss.points),
         "parameters": len(model.theta),
@@ -273,13 +244,13 @@ def infer_pinn(*arguments: Any, **options: Any) -> InverseSolution:
 
 
 def _adjoint(penalty: str, method: str) -> Infer:
-    return lambda *arguments, **options: infer_adjoint(penalty, method, *arguments, **options)
+    def by_adjoint(*arguments: Any, **options: Any) -> InverseSolution:
+        return infer_adjoint(penalty, method, *arguments, **options)
+
+    return by_adjoint
 
 
-INVERSE_METHODS: dict[str, Infer] = {
-    "infer": infer,
-    "adjoint": _adjoint("none", "adjoint"),
-    "adjoint-tikhonov": _adjoint("tikhonov", "adjoint-tikhonov"),
-    "adjoint-tv": _adjoint("tv", "adjoint-tv"),
-    "pinn": infer_pinn,
-}
+for _method, _penalty in (("adjoint", "none"), ("adjoint-tikhonov", "tikhonov"), ("adjoint-tv", "tv")):
+    INVERSE_METHODS.register(Method(_method, offer_adjoint, _adjoint(_penalty, _method), inverse=True))
+_PINN = {"quick": {"iterations": 3000, "collocation": 1024}, "paper": {"iterations": 5000}}
+INVERSE_METHODS.register(Method("pinn", offer_inverse_pinn, infer_pinn, inverse=True, presets=_PINN))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,21 @@ from ..discretize.pointwise import Pointwise
 from ..discretize.system import LinearSystem
 from ..errors import PcpinnError
 from ..mesh.points import interior_points, spacing_of
+from ..mesh.slab_mesh import AnyMesh
 from ..network.ansatz import Located
 from ..network.mlp import MLP
 from ..problem.problem import Problem
+from ..progress import Progress
+from ..solution.reference import Reference
 from ..solution.solution import Solution
+from ..solve.linear import settings_of
+from ..solve.method import METHODS, Method
 from ..solve.run import run
 from ..solve.settings import Settings
 from ..strong.conditions import condition_terms
 from ..strong.form import Term, strong_residual
 from ..strong.hard import make_ansatz
+from .recipe import offer_pinn
 
 
 class StrongLoss:
@@ -85,29 +92,47 @@ class StrongLoss:
 
 def strong_loss(system: LinearSystem, network: MLP, settings: Settings) -> StrongLoss:
     """Draw the points, on the network's device and in its precision; of the system only mesh and problem are used."""
-    if settings.optimiser == "gauss-newton":
-        raise PcpinnError(
-            "the ordinary PINN cannot be trained with Gauss-Newton, which needs a loss on nodal values",
-            "use optimiser=adam or lbfgs, and many more iterations (20000, say)",
-        )
     problem, mesh, like = system.discretisation.problem, system.discretisation.mesh.simplices, network.theta.detach()
-    random = np.random.default_rng(settings.seed)
-    points = torch.as_tensor(interior_points(mesh, settings.collocation, random)).to(like)
-    spacing = spacing_of(mesh, settings.collocation)
-    hard = settings.conditions == "hard"
-    if hard:
+    recipe, random = settings.loss, np.random.default_rng(settings.run.seed)
+    points = torch.as_tensor(interior_points(mesh, recipe.collocation, random)).to(like)
+    spacing = spacing_of(mesh, recipe.collocation)
+    if recipe.hard:
         ansatz = make_ansatz(problem, mesh)
         network.ansatz = None if ansatz is None else ansatz.to(like)
-    terms = condition_terms(problem, mesh, spacing, settings.boundary_weight, like, random, hard)
-    return StrongLoss(network, problem, points, terms, settings.boundary_weight)
+    terms = condition_terms(problem, mesh, spacing, recipe.boundary_weight, like, random, recipe.hard)
+    return StrongLoss(network, problem, points, terms, recipe.boundary_weight)
 
 
-def solve_pinn(problem: Problem, settings: Settings | None = None, **options: Any) -> Solution:
+def solve_pinn(
+    problem: Problem,
+    settings: Settings | Mapping[str, Any] | None = None,
+    *,
+    out: str | Path | None = None,
+    reference: Reference | None = None,
+    progress: Progress | None = None,
+    record: Mapping[str, Any] | None = None,
+    resume: bool = False,
+    on: AnyMesh | None = None,
+    **choices: Any,
+) -> Solution:
     """Solve a problem with an ordinary PINN; arguments as of `pcpinn.solve`.
 
-    Without settings it trains by Adam for 20000 iterations. The mesh gives the places of the points and, through its discrete
-    solution, the reported training error; no matrix enters the loss. Conditions are penalties, `boundary_weight` times
-    as heavy as the PDE; with conditions="hard" Dirichlet and initial values hold exactly instead (see `hard.py`).
+    The mesh gives the places of the points and, through its discrete solution, the reported training error; no matrix enters the
+    loss. Conditions are penalties, `boundary_weight` times as heavy as the PDE; with hard=True Dirichlet and initial values
+    hold exactly instead (see `strong/hard.py`).
     """
-    usual = Settings(optimiser="adam", iterations=20_000)
-    return run("pinn", strong_loss, problem, settings or usual, **options)
+    chosen = settings_of("pinn", problem, settings, choices)
+    return run(
+        strong_loss,
+        problem,
+        chosen,
+        out=out,
+        reference=reference,
+        progress=progress,
+        record=record,
+        resume=resume,
+        mesh=on,
+    )
+
+
+METHODS.register(Method("pinn", offer_pinn, solve_pinn, presets={"quick": {"iterations": 2000}}))

@@ -17,13 +17,13 @@ from ..discretize.pointwise import Pointwise, dirichlet_values, unpack
 from ..errors import PcpinnError
 from ..invert.model import InverseModel
 from ..invert.observations import Observations
-from ..invert.settings import InverseSettings
 from ..mesh.mesh import Mesh
 from ..mesh.points import boundary_points, interior_points, spacing_of
 from ..problem.conditions import Condition, Dirichlet, Free, Natural, evaluate
 from ..problem.family import Family
 from ..problem.problem import Problem
 from ..problem.unknowns import Coefficient
+from ..solve.settings import Settings
 from ..strong.conditions import condition_terms
 from ..strong.form import state_at, strong_residual
 
@@ -56,10 +56,10 @@ class InverseStrongLoss:
         data: Sequence[Observations],
         noise: Sequence[np.ndarray],
         mesh: Mesh,
-        settings: InverseSettings,
+        settings: Settings,
     ) -> None:
         self.model, self.data, self.network = model, list(data), model.network
-        self.equations, self.robust = settings.equations, settings.loss == "huber"
+        self.equations, self.robust = settings.loss.equation_weight, settings.loss.misfit == "huber"
         family, like = model.family, model.theta.detach()
         self._fields = family.base.unknowns
         self._columns = [None if d.observable is not None else d.component_in(family.base) for d in data]
@@ -69,12 +69,12 @@ class InverseStrongLoss:
         )
         problem = closed(family, lambda x: self._unknowns(x[None])[0])
         _refuse_moving_values(family, mesh)
-        random = np.random.default_rng(settings.seed)
-        self.points = torch.as_tensor(interior_points(mesh, settings.collocation, random)).to(like)
-        spacing = spacing_of(mesh, settings.collocation)
+        random = np.random.default_rng(settings.run.seed)
+        self.points = torch.as_tensor(interior_points(mesh, settings.loss.collocation, random)).to(like)
+        spacing = spacing_of(mesh, settings.loss.collocation)
         self.pointwise = _Extended(family.extended, self._unknowns)
-        self.terms = condition_terms(problem, mesh, spacing, settings.boundary_weight, like, random)
-        self.known = _known(family, mesh, spacing, settings.boundary_weight, like, random)
+        self.terms = condition_terms(problem, mesh, spacing, settings.loss.boundary_weight, like, random)
+        self.known = _known(family, mesh, spacing, settings.loss.boundary_weight, like, random)
         self.loss()  # what fails, fails here
 
     @property

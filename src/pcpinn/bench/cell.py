@@ -7,7 +7,7 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from ..catalog import CATALOG
 from ..catalog.prepared import SUFFIX, read_prepared
 from ..catalog.task import Task, catalog_task, task_from_file
 from ..errors import PcpinnError
-from ..solve.settings import Settings
+from ..recipes import as_text
+from ..solve.settings import canonical_value
 
 Changes = tuple[tuple[str, str], ...]
 
@@ -121,20 +122,8 @@ def canonical(changes: Mapping[str, Any], parameters: Mapping[str, float]) -> Ch
             except (TypeError, ValueError):
                 raise PcpinnError(f"{key}={value!r} does not fit", "give a number") from None
         else:
-            result[key] = as_text(getattr(Settings().updated({key: value}), key))
+            result[key] = canonical_value(key, value)
     return tuple(sorted(result.items()))
-
-
-def as_text(value: Any) -> str:
-    """A setting as `--set` takes it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
-    if isinstance(value, tuple):  # numbers, or numbers along each axis
-        nested = any(isinstance(v, tuple) for v in value)
-        return ";".join(",".join(map(as_text, axis)) for axis in value) if nested else "x".join(map(str, value))
-    return "none" if value is None else str(value)
 
 
 def problem_parameters(name: str) -> Mapping[str, float]:
@@ -155,11 +144,12 @@ def task_of(cell: Cell, device: str | None = None, reference: bool = True) -> Ta
     """
     changes: dict[str, Any] = {**dict(cell.changes), "seed": cell.seed, **({"device": device} if device else {})}
     if cell.file is None:
-        return catalog_task(cell.problem, cell.preset, changes, reference=reference)
+        return catalog_task(cell.problem, cell.preset, changes, reference=reference, method=cell.method)
     if cell.file.endswith(SUFFIX):
         baked = dict(baked_changes(read_prepared(Path(cell.file), {})))
-        return read_prepared(Path(cell.file), {k: v for k, v in changes.items() if baked.get(k) != v})
-    task = task_from_file(Path(cell.file), cell.preset, changes)
+        own = {k: v for k, v in changes.items() if baked.get(k) != v}
+        return read_prepared(Path(cell.file), own, method=cell.method)
+    task = task_from_file(Path(cell.file), cell.preset, changes, cell.method)
     if cell.digest != task.record["source"]["sha256"][:16]:
         raise PcpinnError(f"{cell.file} has changed since this benchmark was planned", "give the same command again")
     return task
@@ -171,7 +161,6 @@ def baked_changes(task: Task) -> Changes:
     parameters, settings = entry.resolve(task.record["preset"], {})
     given = task.record.get("problem_parameters") or {}
     changed: dict[str, Any] = {k: v for k, v in given.items() if parameters.get(k) != v}
-    usual = settings.to_dict()
-    own = replace(task.settings, seed=settings.seed, device=settings.device)
-    changed |= {k: getattr(own, k) for k, v in own.to_dict().items() if usual[k] != v}
+    usual = {"seed": settings.run.seed, "device": settings.run.device}
+    changed |= task.settings.updated(usual).differences(settings)
     return canonical(changed, entry.parameters)

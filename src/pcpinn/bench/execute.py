@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 import traceback
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..baselines import find_method
 from ..catalog import find_entry
 from ..catalog.reference_file import read_reference, write_reference
 from ..catalog.task import Task
@@ -50,7 +50,9 @@ def is_outdated(bench: BenchFolder, cell: Cell) -> bool:
         return False
     try:
         record = read_run(bench.run_folder(cell))
-        _, settings = find_entry(cell.problem).resolve(cell.preset, {**dict(cell.changes), "seed": cell.seed})
+        _, settings = find_entry(cell.problem).resolve(
+            cell.preset, {**dict(cell.changes), "seed": cell.seed}, cell.method
+        )
     except PcpinnError:
         return False
     return not same_settings(record.get("settings"), settings.to_dict())
@@ -97,16 +99,15 @@ def _run(bench: BenchFolder, planned: Planned, device: str | None, progress: Pro
 
 def _train(task: Task, cell: Cell, folder: Path, progress: Progress) -> None:
     """Resume what can be resumed; else begin anew."""
-    solver = find_method(cell.method)
     if _can_resume(task, cell, folder):
         try:
-            task.run(folder, progress, resume=True, solver=solver)
+            task.run(folder, progress, resume=True)
             return
         except PcpinnError as error:
             progress.note(f"{cell.key} is begun anew: {error.problem}")
     if folder.exists():
         shutil.rmtree(folder)
-    task.run(folder, progress, solver=solver)
+    task.run(folder, progress)
 
 
 def _is_whole(folder: Path) -> bool:
@@ -131,7 +132,12 @@ def same_settings(a: Any, b: dict[str, Any]) -> bool:
     """Whether two records of settings make the same run."""
     if not isinstance(a, dict):
         return False
-    return all(a.get(k) == v for k, v in b.items() if k not in _OF_NO_CONSEQUENCE)
+    return _essential(a) == _essential(b)
+
+
+def _essential(settings: Mapping[str, Any]) -> dict[str, Any]:
+    run = {k: v for k, v in (settings.get("run") or {}).items() if k not in _OF_NO_CONSEQUENCE}
+    return {**settings, "run": run}
 
 
 def task_with_reference(bench: BenchFolder, cell: Cell, device: str | None = None) -> Task:

@@ -240,7 +240,8 @@ def _settings(report: _Report, summary: Summary) -> str:
     for row in summary.rows:
         try:
             settings: Mapping[str, Any] = read_json(report.folder(row) / "run.json").get("settings") or {}
-            lines = [f"{k} = {v}" for k, v in settings.items() if k != "seed"]
+            pairs = [(f"{s}.{k}", v) for s, r in settings.items() if isinstance(r, dict) for k, v in r.items()]
+            lines = [f"{k} = {v}" for k, v in pairs if k != "run.seed"]
         except (PcpinnError, AttributeError):
             continue
         return f"<h3>{text(summary.label)}</h3>" + code(lines)

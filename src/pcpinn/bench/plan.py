@@ -9,18 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..baselines import find_method
 from ..catalog import PRESETS, find_entry
 from ..catalog.prepared import SUFFIX, read_prepared
 from ..catalog.task import task_from_file
 from ..errors import PcpinnError
+from ..solve.method import METHODS
 from .cell import Cell, Changes, baked_changes, canonical, join, problem_parameters
 from .studies import Study, Variant, find_study
 from .suites import available, suite
 
 _MOST_CELLS = 100_000
-# A PINN needs Adam and far more steps than the second-order training that the presets are made for.
-_PINN_STEPS = {"quick": "2000", "default": "20000"}
 
 
 @dataclass(frozen=True)
@@ -110,7 +108,7 @@ def make_plan(request: Request) -> Plan:
         variants = [{**a, **b} for a in study.variants for b in variants]
     methods = request.methods or ("pcpinn",)
     for method in methods:
-        find_method(method)
+        METHODS.find(method)
     trials = request.trials if request.trials is not None else study.trials if study else 1
     if trials < 1:
         raise PcpinnError(f"--trials {trials} must be positive", "take 1, or 5 as in the paper")
@@ -158,14 +156,14 @@ def _cells(
             raise PcpinnError(
                 f"{problem} holds preset {preset!r}", "leave --presets out: a prepared problem has its own"
             )
-        wanted = {**dict(baked_changes(task)), **_merged(request, method, preset, base, variant)}
-        read_prepared(Path(problem), _new(wanted, dict(baked_changes(task))))
+        wanted = {**dict(baked_changes(task)), **_merged(request, base, variant)}
+        read_prepared(Path(problem), _new(wanted, dict(baked_changes(task))), method=method)
         yield Cell(name, method, preset, canonical(wanted, problem_parameters(name)), 0, problem)
         return
     for preset in presets:
-        wanted = _merged(request, method, preset, base, variant)
+        wanted = _merged(request, base, variant)
         if problem.endswith(".py"):
-            task = task_from_file(Path(problem), preset, wanted)
+            task = task_from_file(Path(problem), preset, wanted, method)
             digest = task.record["source"]["sha256"][:16]
             yield Cell(str(task.record["problem"]), method, preset, canonical(wanted, {}), 0, problem, digest)
             continue
@@ -173,7 +171,7 @@ def _cells(
         if preset not in PRESETS:
             raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(PRESETS)}")
         changes = canonical(wanted, entry.parameters)
-        entry.resolve(preset, dict(changes))
+        entry.resolve(preset, dict(changes), method)
         yield Cell(entry.name, method, preset, changes, 0)
 
 
@@ -181,12 +179,9 @@ def _new(wanted: Mapping[str, str], baked: Mapping[str, str]) -> dict[str, Any]:
     return {k: v for k, v in wanted.items() if baked.get(k) != v}
 
 
-def _merged(
-    request: Request, method: str, preset: str, base: Mapping[str, str], variant: Mapping[str, str]
-) -> dict[str, str]:
-    """Changes in order of precedence: the method's, the study's, the user's, the variant's."""
-    own = {"optimiser": "adam", "iterations": _PINN_STEPS[preset]} if method == "pinn" and preset in _PINN_STEPS else {}
-    return {**own, **base, **dict(request.changes), **variant}
+def _merged(request: Request, base: Mapping[str, str], variant: Mapping[str, str]) -> dict[str, str]:
+    """Changes in order of precedence: the study's, the user's, the variant's."""
+    return {**base, **dict(request.changes), **variant}
 
 
 def parse_sweep(text: str) -> list[Variant]:

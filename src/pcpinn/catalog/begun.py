@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from ..errors import PcpinnError
 from ..solution.folder import read_run
 from ..solve.settings import Settings
 
-AnySettings = TypeVar("AnySettings", bound=Settings)
-
 
 @dataclass(frozen=True)
-class Begun(Generic[AnySettings]):
+class Begun:
     """A run as its folder records it.
 
     Attributes:
@@ -27,7 +25,7 @@ class Begun(Generic[AnySettings]):
     """
 
     record: dict[str, Any]
-    settings: AnySettings
+    settings: Settings
     source: Mapping[str, Any]
     kind: str
     name: str
@@ -35,9 +33,7 @@ class Begun(Generic[AnySettings]):
     parameters: Mapping[str, Any]
 
 
-def read_begun(
-    folder: Path, changes: Mapping[str, Any], settings: type[AnySettings], resumable: tuple[str, ...]
-) -> Begun[AnySettings]:
+def read_begun(folder: Path, changes: Mapping[str, Any], resumable: tuple[str, ...]) -> Begun:
     """Read it.
 
     Raises:
@@ -50,7 +46,7 @@ def read_begun(
     try:
         source = record["source"]
         kind, name, preset = source["kind"], source["name"], record["preset"]
-        own = settings.from_dict({**record["settings"], **changes})
+        own = Settings.from_dict(record["settings"]).updated(changes)
         parameters = record.get("problem_parameters", {})
     except (KeyError, TypeError, AttributeError) as error:
         raise PcpinnError(f"{folder}/run.json does not say how to continue", "start the solve again") from error

@@ -106,9 +106,9 @@ ENTRY = Entry(
     reference=reference,
     parameters={"nu": 0.1},
     presets={
-        "quick": _OURS | {"cells": (48,), "time_cells": 20, "width": 160, "tolerance": 1e-5},
-        "default": _OURS | {"cells": (96,), "time_cells": 50, "width": 320, "tolerance": 1e-6},
-        "paper": PAPER | {"cells": (500,), "time_cells": 20, "newton_iterations": 10, "forcing": 0.0},
+        "quick": _OURS | {"cells": (48,), "steps": 20, "width": 160, "tolerance": 1e-5},
+        "default": _OURS | {"cells": (96,), "steps": 50, "width": 320, "tolerance": 1e-6},
+        "paper": PAPER | {"cells": (500,), "steps": 20, "newton_iterations": 10, "forcing": 0.0},
     },
     remark="Belongs to the paper's study (nu from 0.01 to 1; see pcpinn study burgers), not to its tables; its paper preset "
     "takes the global settings on the mesh of that study.",

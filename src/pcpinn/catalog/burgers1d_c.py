@@ -36,9 +36,9 @@ def problem() -> Problem:
 
 STEPS: dict[str, Any] = {
     "degree": 4,
-    "time_scheme": "radau",
-    "time_order": 3,
-    "march": 1,
+    "time": "march",
+    "scheme": "radau",
+    "order": 3,
     "features": "log",
     "feature_count": 6,
     "feature_low": -2.0,
@@ -57,12 +57,12 @@ ENTRY = Entry(
     problem=problem,
     reference=burgers1d_reference,
     presets={
-        "quick": STEPS | {"cells": (128,), "time_cells": 40, "width": 320, "tolerance": 1e-5},
-        "default": STEPS | {"cells": (256,), "time_cells": 80, "width": 640, "tolerance": 1e-6},
+        "quick": STEPS | {"cells": (128,), "steps": 40, "width": 320, "tolerance": 1e-5},
+        "default": STEPS | {"cells": (256,), "steps": 80, "width": 640, "tolerance": 1e-6},
         "paper": PAPER
         | {
             "cells": (500,),
-            "time_cells": 20,
+            "steps": 20,
             "drop_tolerance": 1e-4,
             "newton_iterations": 10,
             "iterations": 20_000,  # 2 000 in each of Newton's steps

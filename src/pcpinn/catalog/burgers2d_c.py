@@ -42,16 +42,16 @@ def reference() -> Reference:
 
 
 _OURS = {
-    "time_scheme": "radau",
-    "time_order": 3,
-    "march": 1,
+    "time": "march",
+    "scheme": "radau",
+    "order": 3,
     "degree": 3,
     "features": "waves",
     "depth": 0,  # fronts move several widths per step: the last layer, solved for, follows; trained hidden ones do not
     "iterations": 0,
     "start_iterations": 0,
     "refinement": 1,
-    "discrete": False,
+    "split_errors": False,
 }
 
 ENTRY = Entry(
@@ -66,16 +66,16 @@ ENTRY = Entry(
         "quick": _OURS
         | {
             "cells": (20, 20),
-            "time_cells": 50,
-            "time_order": 2,
+            "steps": 50,
+            "order": 2,
             "feature_count": 16,
-            "step_solves": "factors",
+            "solves": "factors",
             "tolerance": 1e-2,
         },
         "default": _OURS
         | {
             "cells": (112, 112),
-            "time_cells": 200,
+            "steps": 200,
             "feature_count": 104,  # waves per period: 33 948 sines and cosines
             "newton_iterations": 4,
             "tolerance": 1e-3,
@@ -83,8 +83,8 @@ ENTRY = Entry(
         "paper": PAPER_STEPS
         | {
             "cells": (28, 28),  # the paper's 12 657 nodes on [0, 4]^2 are 791 in a cell of period 1
-            "time_cells": 500,
-            "march": 10,
+            "steps": 500,
+            "window": 10,
             "drop_tolerance": 1e-1,
             "width": 128,
             "depth": 5,

@@ -10,7 +10,8 @@ from typing import Any
 from ..errors import PcpinnError
 from ..problem.problem import Problem
 from ..solution.reference import Reference
-from ..solve.settings import Settings
+from ..solve.method import METHODS
+from ..solve.settings import Settings, problem_is_over_time, resolve_preset
 
 PRESETS = ("quick", "default", "paper")
 
@@ -18,8 +19,9 @@ PRESETS = ("quick", "default", "paper")
 PAPER: dict[str, Any] = {
     "degree": 1,
     "curved": False,
+    "preconditioner": "ilu",
     "drop_tolerance": 1e-3,
-    "weights": "uniform",
+    "norm": "uniform",
     "width": 64,
     "depth": 3,
     "activation": "silu",
@@ -38,16 +40,14 @@ PAPER: dict[str, Any] = {
 PAPER3D: dict[str, Any] = PAPER | {"width": 128, "depth": 5}  # problems of three dimensions, time included
 PAPER_GAUSSIAN: dict[str, Any] = PAPER3D | {"features": "gaussian", "feature_count": 128, "feature_std": math.pi}
 # Its problems that are stepped in time: backward Euler, P of the linear part, weights of the step before to begin with.
-# Double precision: the operator of a march has no other.
 PAPER_STEPS: dict[str, Any] = PAPER | {
-    "time_scheme": "euler",
-    "march": 1,
+    "time": "march",
+    "scheme": "euler",
     "linearisation": "linear-part",
     "head_steps": 0,
     "iterations": 1000,
     "start_iterations": 15_000,
     "newton_iterations": 3,
-    "precision": "float64",
 }
 
 
@@ -76,17 +76,29 @@ class Entry:
     parameters: Mapping[str, float] = field(default_factory=dict)
     remark: str = ""
 
-    def resolve(self, preset: str, changes: Mapping[str, Any]) -> tuple[dict[str, float], Settings]:
-        """The problem's parameters and the settings of a preset, with some of either changed.
+    def resolve(
+        self, preset: str, changes: Mapping[str, Any], method: str = "pcpinn"
+    ) -> tuple[dict[str, float], Settings]:
+        """The problem's parameters and the settings of a preset for a method, with some of either changed.
 
         Raises:
             PcpinnError: for an unknown preset or key, or a value that does not fit.
         """
         if preset not in self.presets:
             raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(self.presets)}")
-        merged = {**self.presets[preset], **changes}
-        parameters = {k: _number(k, merged.pop(k, default)) for k, default in self.parameters.items()}
-        return parameters, Settings().updated(merged)
+        parameters, own, given = split_parameters(self.parameters, self.presets[preset], changes)
+        home, over_time = METHODS.find("pcpinn"), problem_is_over_time(self.problem(**parameters))
+        return parameters, resolve_preset(METHODS.find(method), home, over_time, own, preset, given)
+
+
+def split_parameters(
+    known: Mapping[str, float], preset: Mapping[str, Any], changes: Mapping[str, Any]
+) -> tuple[dict[str, float], dict[str, Any], dict[str, Any]]:
+    """The parameters of a problem, and what is left of preset and changes without them."""
+    merged = {**preset, **changes}
+    parameters = {k: _number(k, merged.get(k, default)) for k, default in known.items()}
+    own, given = ({k: v for k, v in part.items() if k not in known} for part in (preset, changes))
+    return parameters, own, given
 
 
 def _number(key: str, value: Any) -> float:

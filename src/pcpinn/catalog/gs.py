@@ -50,16 +50,16 @@ def reference() -> Reference:
 
 
 _OURS = {
-    "time_scheme": "radau",
-    "time_order": 3,
-    "march": 1,
+    "time": "march",
+    "scheme": "radau",
+    "order": 3,
     "degree": 3,
     "refinement": 1,
     "features": "cosines",  # no flux through the sides
     "depth": 0,  # the last layer alone is solved for
     "iterations": 0,
     "start_iterations": 0,
-    "discrete": False,
+    "split_errors": False,
 }
 
 ENTRY = Entry(
@@ -74,17 +74,17 @@ ENTRY = Entry(
         "quick": _OURS
         | {
             "cells": (20, 20),
-            "time_cells": 50,
-            "time_halvings": 3,
+            "steps": 50,
+            "halvings": 3,
             "feature_count": 36,
-            "step_solves": "factors",
+            "solves": "factors",
             "tolerance": 2e-3,
         },
         "default": _OURS
         | {
             "cells": (128, 128),
-            "time_cells": 80,
-            "time_halvings": 3,  # the reaction is quickest at the start
+            "steps": 80,
+            "halvings": 3,  # the reaction is quickest at the start
             "feature_count": 175,  # half waves: 24 227 cosines
             "tolerance": 2e-4,
             "newton_iterations": 6,
@@ -92,7 +92,7 @@ ENTRY = Entry(
         "paper": PAPER_STEPS
         | {
             "cells": (128, 128),
-            "time_cells": 200,
+            "steps": 200,
             "drop_tolerance": 1e-1,
             "width": 128,
             "depth": 5,

@@ -48,8 +48,9 @@ def reference() -> Reference:
 
 _OURS = {
     "degree": 3,
-    "time_scheme": "radau",
-    "time_order": 3,
+    "time": "slabs",
+    "scheme": "radau",
+    "order": 3,
     "features": "list",  # waves that fit the plate; none in time, where nothing oscillates
     "frequencies": ";".join(",".join(f"{k * np.pi / side:g}" for k in (1, 2, 4)) for side in (8, 12)) + ";",
 }
@@ -64,19 +65,19 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": _OURS | {"mesh_size": 2.0, "curvature": 1.0, "time_cells": 6, "time_halvings": 6, "iterations": 40},
+        "quick": _OURS | {"size": 2.0, "curvature": 1.0, "steps": 6, "halvings": 6, "iterations": 40},
         "default": _OURS
         | {
-            "mesh_size": 1.2,
+            "size": 1.2,
             "curvature": 2.0,
-            "time_cells": 10,
-            "time_halvings": 7,
+            "steps": 10,
+            "halvings": 7,
             "width": 64,
-            "memory_gib": 8.0,
+            "memory": 8.0,
             "iterations": 250,
             "time_limit": 75.0,
         },
-        "paper": PAPER3D | {"mesh_size": 0.164, "time_cells": 19, "drop_tolerance": 1e-1},
+        "paper": PAPER3D | {"size": 0.164, "steps": 19, "drop_tolerance": 1e-1},
     },
     remark="The data on the rims jump at t = 0. The paper's mesh of space-time has 255946 nodes; here it is a plane mesh, "
     "pulled through time, with about as many.",

@@ -45,9 +45,9 @@ def reference() -> Reference:
 
 _OURS = {
     "degree": 3,
-    "time_scheme": "radau",
-    "time_order": 3,
-    "march": 1,
+    "time": "march",
+    "scheme": "radau",
+    "order": 3,
     "feature_count": 3,
     "feature_low": -1.0,
     "feature_high": 1.0,
@@ -70,18 +70,18 @@ ENTRY = Entry(
         "quick": _OURS
         | {
             "cells": (12, 12),
-            "time_cells": 2000,
-            "time_order": 2,
+            "steps": 2000,
+            "order": 2,
             "width": 320,
             "tolerance": 1e-2,
             "refinement": 0,
-            "discrete": False,
+            "split_errors": False,
         },
-        "default": _OURS | {"cells": (40, 40), "time_cells": 2000, "width": 4096, "tolerance": 1e-3, "discrete": False},
+        "default": _OURS | {"cells": (40, 40), "steps": 2000, "width": 4096, "tolerance": 1e-3, "split_errors": False},
         "paper": PAPER_STEPS
         | {
             "cells": (20, 20),
-            "time_cells": 2000,
+            "steps": 2000,
             "drop_tolerance": 1e-4,
             "width": 128,
             "depth": 5,

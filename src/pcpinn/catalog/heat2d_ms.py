@@ -41,8 +41,9 @@ def reference() -> Reference:
 
 _OURS = {
     "degree": 4,
-    "time_scheme": "radau",
-    "time_order": 3,
+    "time": "slabs",
+    "scheme": "radau",
+    "order": 3,
     "features": "list",
     "frequencies": f"{20 * np.pi};{np.pi};",  # of the initial values
 }
@@ -56,9 +57,9 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": _OURS | {"cells": (30, 2), "time_cells": 4, "iterations": 20},
-        "default": _OURS | {"cells": (40, 4), "time_cells": 10, "iterations": 60, "tolerance": 1e-5},
-        "paper": PAPER3D | {"cells": (500, 20), "time_cells": 20, "drop_tolerance": 1e-1, "iterations": 50_000},
+        "quick": _OURS | {"cells": (30, 2), "steps": 4, "iterations": 20},
+        "default": _OURS | {"cells": (40, 4), "steps": 10, "iterations": 60, "tolerance": 1e-5},
+        "paper": PAPER3D | {"cells": (500, 20), "steps": 20, "drop_tolerance": 1e-1, "iterations": 50_000},
     },
     remark="The paper's mesh of 500 x 20 x 20 is read as (x, y, t).",
 )

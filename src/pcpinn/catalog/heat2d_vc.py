@@ -43,8 +43,9 @@ def reference() -> Reference:
 
 _OURS = {
     "degree": 2,
-    "time_scheme": "radau",
-    "time_order": 3,
+    "time": "slabs",
+    "scheme": "radau",
+    "order": 3,
     "features": "list",  # frequencies of the source, and some between and above
     "frequencies": f"{np.pi},{2 * np.pi},{4 * np.pi};{np.pi},{2 * np.pi},{5 * np.pi},{10 * np.pi};{np.pi}",
 }
@@ -58,19 +59,19 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": _OURS | {"cells": (32, 32), "time_cells": 8, "iterations": 25},
+        "quick": _OURS | {"cells": (32, 32), "steps": 8, "iterations": 25},
         "default": _OURS
         | {
             "cells": (85, 85),
-            "time_cells": 16,
+            "steps": 16,
             "width": 72,
             "sample": 30_000,
-            "memory_gib": 8.0,
+            "memory": 8.0,
             "iterations": 300,
             "tolerance": 1e-3,
             "time_limit": 80.0,
         },
-        "paper": PAPER_GAUSSIAN | {"cells": (20, 100), "time_cells": 100, "drop_tolerance": 1e-1},
+        "paper": PAPER_GAUSSIAN | {"cells": (20, 100), "steps": 100, "drop_tolerance": 1e-1},
     },
     remark="a takes the value of the nearest of the field's 256 x 256 entries (x = j/255, y = i/255), in divergence form: with "
     "this coefficient, unlike that of PINNacle's code, PINNacle's data solve the equation. The paper's mesh of 20 x 100 x 100 "

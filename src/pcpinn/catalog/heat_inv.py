@@ -73,11 +73,12 @@ def truth(**_: float) -> Truth:
 
 # Layers of time as close as the data need: between them nothing keeps the network from fitting noise.
 _OURS = {
-    "time_scheme": "radau",
-    "time_order": 3,
+    "time": "slabs",
+    "scheme": "radau",
+    "order": 3,
     "degree": 4,
     "cells": (4, 4),
-    "time_cells": 4,
+    "steps": 4,
     "feature_count": 2,
     "feature_high": -1.0,
     "iterations": 45,
@@ -94,12 +95,12 @@ ENTRY = InverseEntry(
     data=data,
     truth=truth,
     presets={
-        "quick": _OURS | {"time_cells": 2, "iterations": 30},
+        "quick": _OURS | {"steps": 2, "iterations": 30},
         "default": _OURS,
         "paper": PAPER_INVERSE
         | {
             "cells": (40, 40),
-            "time_cells": 10,
+            "steps": 10,
             "warmup": 4000,
             "iterations": 1000,
             "coefficient_width": 64,

@@ -8,20 +8,20 @@ from typing import Any
 
 from ..errors import PcpinnError
 from ..invert.observations import Observations
-from ..invert.settings import InverseSettings
 from ..invert.truth import Truth
 from ..problem.family import Family
 from ..problem.problem import Problem
 from ..problem.unknowns import Unknown
-from .entry import PAPER, _number
+from ..solve.method import INVERSE_METHODS
+from ..solve.settings import Settings, problem_is_over_time, resolve_preset
+from .entry import PAPER, split_parameters
 
 # The paper's appendix: Jacobi anew in every iteration, Adam; data alone first. Weights of the parts of its loss are not given.
-PAPER_INVERSE: dict[str, Any] = {k: v for k, v in PAPER.items() if k not in ("drop_tolerance",)} | {
+PAPER_INVERSE: dict[str, Any] = {k: v for k, v in PAPER.items() if k != "drop_tolerance"} | {
     "preconditioner": "jacobi",
     "refresh": 1,
     "prior": "none",
-    "equations": 1.0,
-    "precision": "float64",
+    "equation_weight": 1.0,
 }
 
 
@@ -52,13 +52,15 @@ class InverseEntry:
     paper: tuple[float, float, float] = (0.0, 0.0, 0.0)
     remark: str = ""
 
-    def resolve(self, preset: str, changes: Mapping[str, Any]) -> tuple[dict[str, float], InverseSettings]:
-        """Parameters and settings of a preset, with some of either changed."""
+    def resolve(
+        self, preset: str, changes: Mapping[str, Any], method: str = "infer"
+    ) -> tuple[dict[str, float], Settings]:
+        """Parameters and settings of a preset for a method, with some of either changed."""
         if preset not in self.presets:
             raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(self.presets)}")
-        merged = {**self.presets[preset], **changes}
-        parameters = {k: _number(k, merged.pop(k, default)) for k, default in self.parameters.items()}
-        return parameters, InverseSettings().updated(merged)
+        parameters, own, given = split_parameters(self.parameters, self.presets[preset], changes)
+        home, over_time = INVERSE_METHODS.find("infer"), problem_is_over_time(self.family(**parameters).base)
+        return parameters, resolve_preset(INVERSE_METHODS.find(method), home, over_time, own, preset, given)
 
     def family(self, **parameters: float) -> Family:
         """Problem and unknowns together."""

@@ -10,16 +10,15 @@ from typing import Any
 
 from ..errors import PcpinnError
 from ..invert.files import read_data
-from ..invert.infer import infer
 from ..invert.observations import Observations, read_observations
-from ..invert.settings import InverseSettings
 from ..invert.solution import InverseSolution
 from ..invert.truth import Truth
 from ..problem.family import Family
 from ..problem.problem import Problem
-from ..problem.shape_base import SpaceTime
 from ..problem.unknowns import Unknown
 from ..progress import Progress
+from ..solve.method import INVERSE_METHODS
+from ..solve.settings import Settings, problem_is_over_time, resolve_preset
 from . import INVERSE
 from .begun import named_again, read_begun, require_same
 from .inverse_entry import PAPER_INVERSE
@@ -36,7 +35,7 @@ class InverseTask:
     problem: Callable[..., Problem]
     unknowns: Mapping[str, Unknown]
     data: Sequence[Observations]
-    settings: InverseSettings
+    settings: Settings
     truth: Truth | None
     record: dict[str, Any]
 
@@ -45,10 +44,9 @@ class InverseTask:
         out: Path | None = None,
         progress: Progress | None = None,
         resume: bool = False,
-        by: Callable[..., InverseSolution] = infer,
     ) -> InverseSolution:
-        """Infer, by `pcpinn.infer` or a function like it."""
-        return by(
+        """Infer, by the method of its settings."""
+        return self.settings.method.solver(
             self.problem,
             self.data,
             self.unknowns,
@@ -61,17 +59,19 @@ class InverseTask:
         )
 
 
-def find_inverse(name: str, preset: str, changes: Mapping[str, Any], data: Path | None = None) -> InverseTask:
+def find_inverse(
+    name: str, preset: str, changes: Mapping[str, Any], data: Path | None = None, method: str = "infer"
+) -> InverseTask:
     """An inverse problem of the catalog by name, or that of a .py file; with data from a CSV file, if one is named."""
     task = (
-        _from_file(Path(name), preset, changes, data is not None)
+        _from_file(Path(name), preset, changes, data is not None, method)
         if name.endswith(".py")
-        else _from_catalog(name, preset, changes)
+        else _from_catalog(name, preset, changes, method)
     )
     if data is None:
         return task
     base = Family(task.problem, task.unknowns).base
-    has_time = isinstance(base.domain, SpaceTime) or bool(getattr(base.domain, "has_time", False))
+    has_time = problem_is_over_time(base)
     sets = read_observations(data, base, has_time)
     record = {**task.record, "data_file": {"name": data.name, "sha256": hashlib.sha256(data.read_bytes()).hexdigest()}}
     truth = task.truth if name.endswith(".py") else None  # other data, other truth
@@ -80,7 +80,7 @@ def find_inverse(name: str, preset: str, changes: Mapping[str, Any], data: Path 
 
 def inverse_of_run(folder: Path, problem_file: Path | None, changes: Mapping[str, Any]) -> InverseTask:
     """The task that a run folder was begun with, with the data that lie there; a user's file has to be named again."""
-    begun = read_begun(folder, changes, InverseSettings, _RESUMABLE)
+    begun = read_begun(folder, changes, _RESUMABLE)
     record, kind = begun.record, begun.kind
     if kind == "catalog":
         task = _from_catalog(begun.name, begun.preset, begun.parameters)
@@ -95,13 +95,13 @@ def inverse_of_run(folder: Path, problem_file: Path | None, changes: Mapping[str
     return replace(task, settings=begun.settings, data=kept, truth=truth, record={**task.record, **more})
 
 
-def _from_catalog(name: str, preset: str, changes: Mapping[str, Any]) -> InverseTask:
+def _from_catalog(name: str, preset: str, changes: Mapping[str, Any], method: str = "infer") -> InverseTask:
     if name not in INVERSE:
         raise PcpinnError(
             f"there is no inverse problem {name!r}", f"use {', '.join(INVERSE)}, or a .py file of your own"
         )
     entry = INVERSE[name]
-    parameters, settings = entry.resolve(preset, changes)
+    parameters, settings = entry.resolve(preset, changes, method)
     record = {
         "problem": entry.name,
         "preset": preset,
@@ -111,11 +111,13 @@ def _from_catalog(name: str, preset: str, changes: Mapping[str, Any]) -> Inverse
     }
     build, unknowns = entry.problem(**parameters)
     return InverseTask(
-        build, unknowns, (entry.data(settings.seed, **parameters),), settings, entry.truth(**parameters), record
+        build, unknowns, (entry.data(settings.run.seed, **parameters),), settings, entry.truth(**parameters), record
     )
 
 
-def _from_file(path: Path, preset: str, changes: Mapping[str, Any], data_given: bool) -> InverseTask:
+def _from_file(
+    path: Path, preset: str, changes: Mapping[str, Any], data_given: bool, method: str = "infer"
+) -> InverseTask:
     """A file defines `problem` (a function of the unknowns), `unknowns`, and may define `data`, `truth` and `settings`."""
     if preset not in _FILE_PRESETS:
         raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(_FILE_PRESETS)}")
@@ -135,9 +137,11 @@ def _from_file(path: Path, preset: str, changes: Mapping[str, Any], data_given: 
         raise PcpinnError(f"{path} has no data", "name a table with --data FILE.csv, or define data in the file")
     if truth is not None and not isinstance(truth, Truth):
         raise PcpinnError(f"truth in {path} is not a Truth", "write truth = pcpinn.Truth(points, u, {'a': values})")
-    settings = InverseSettings().updated({**own, **_FILE_PRESETS[preset], **changes})
     source = {"kind": "file", "name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     base = Family(build, unknowns).base
+    home, preset_keys = INVERSE_METHODS.find("infer"), {**own, **_FILE_PRESETS[preset]}
+    over_time = problem_is_over_time(base)
+    settings = resolve_preset(INVERSE_METHODS.find(method), home, over_time, preset_keys, preset, changes)
     name = base.name if base.name != "problem" else path.stem
     return InverseTask(
         build,

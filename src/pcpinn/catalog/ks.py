@@ -47,8 +47,8 @@ def reference() -> Reference:
 
 _OURS = {
     "degree": 4,
-    "time_scheme": "radau",
-    "march": 1,
+    "time": "march",
+    "scheme": "radau",
     "depth": 1,
     "feature_count": 22,  # waves per period
     "start_iterations": 0,  # wide enough for least squares in the last layer alone
@@ -65,13 +65,13 @@ ENTRY = Entry(
     reference=reference,
     presets={
         "quick": _OURS
-        | {"feature_count": 16, "cells": (96,), "time_order": 3, "time_cells": 125, "width": 320, "tolerance": 1e-7},
-        "default": _OURS | {"cells": (160,), "time_order": 3, "time_cells": 400, "width": 512, "tolerance": 1e-9},
+        | {"feature_count": 16, "cells": (96,), "order": 3, "steps": 125, "width": 320, "tolerance": 1e-7},
+        "default": _OURS | {"cells": (160,), "order": 3, "steps": 400, "width": 512, "tolerance": 1e-9},
         "paper": PAPER_STEPS
         | {
             "cells": (500,),
-            "time_cells": 250,
-            "march": 250,  # one sub-interval
+            "steps": 250,
+            "window": 250,  # one sub-interval
             "drop_tolerance": 1e-4,
             "width": 128,
             "depth": 5,

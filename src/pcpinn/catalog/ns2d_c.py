@@ -42,7 +42,7 @@ def reference() -> Reference:
 
 
 # At the lid's ends the velocity is as r, its direction that of the walls, so the pressure is as log r.
-_CORNERS = {"corners": ((0.0, 1.0), (1.0, 1.0)), "corner_size": 1e-3, "drop_tolerance": 1e-5}
+_CORNERS = {"corners": ((0.0, 1.0), (1.0, 1.0)), "corner_size": 1e-3, "preconditioner": "ilu", "drop_tolerance": 1e-5}
 
 ENTRY = Entry(
     name="ns2d-c",
@@ -53,8 +53,8 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": _CORNERS | {"mesh_size": 0.15, "degree": 3, "iterations": 40},
-        "default": _CORNERS | {"mesh_size": 0.12, "degree": 4, "iterations": 120, "tolerance": 3e-4},
+        "quick": _CORNERS | {"size": 0.15, "degree": 3, "iterations": 40},
+        "default": _CORNERS | {"size": 0.12, "degree": 4, "iterations": 120, "tolerance": 3e-4},
         "paper": PAPER | {"cells": (50, 50), "degree": 2, "drop_tolerance": 1e-4, "forcing": 0.0},
     },
     remark="The pressure has logarithmic singularities at the lid's ends. "

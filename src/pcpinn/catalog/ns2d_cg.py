@@ -42,7 +42,7 @@ def reference() -> Reference:
 
 
 # At the step's edge the pressure is as r^-0.46, the velocity as r^0.54.
-_CORNERS = {"corners": ((2.0, 1.0),), "corner_size": 2e-3, "drop_tolerance": 1e-5}
+_CORNERS = {"corners": ((2.0, 1.0),), "corner_size": 2e-3, "preconditioner": "ilu", "drop_tolerance": 1e-5}
 
 ENTRY = Entry(
     name="ns2d-cg",
@@ -53,9 +53,9 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": _CORNERS | {"mesh_size": 0.4, "degree": 3, "iterations": 40},
-        "default": _CORNERS | {"mesh_size": 0.3, "degree": 4, "sample": 5000, "iterations": 80, "tolerance": 3e-4},
-        "paper": PAPER | {"mesh_size": 0.05, "degree": 2, "drop_tolerance": 1e-4, "forcing": 0.0},
+        "quick": _CORNERS | {"size": 0.4, "degree": 3, "iterations": 40},
+        "default": _CORNERS | {"size": 0.3, "degree": 4, "sample": 5000, "iterations": 80, "tolerance": 3e-4},
+        "paper": PAPER | {"size": 0.05, "degree": 2, "drop_tolerance": 1e-4, "forcing": 0.0},
     },
     remark="The published data have an outlet that suppresses back-flow, which the stated equations have not. The paper trains "
     "1000 iterations in each of 20 Newton steps, on 2907 nodes.",

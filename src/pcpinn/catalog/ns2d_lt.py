@@ -59,9 +59,9 @@ def reference() -> Reference:
 
 _OURS = {
     "degree": 3,
-    "time_scheme": "radau",
-    "time_order": 3,
-    "march": 1,
+    "time": "march",
+    "scheme": "radau",
+    "order": 3,
     "feature_count": 3,
     "feature_low": -2.0,
     "feature_high": 1.0,
@@ -80,13 +80,13 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": _OURS | {"cells": (10, 5), "time_cells": 60, "width": 160, "tolerance": 1e-3},
-        "default": _OURS | {"cells": (24, 12), "time_cells": 150, "width": 400, "tolerance": 1e-5},
+        "quick": _OURS | {"cells": (10, 5), "steps": 60, "width": 160, "tolerance": 1e-3},
+        "default": _OURS | {"cells": (24, 12), "steps": 150, "width": 400, "tolerance": 1e-5},
         "paper": PAPER_STEPS
         | {
             "degree": 2,
             "cells": (60, 30),
-            "time_cells": 50,
+            "steps": 50,
             "drop_tolerance": 1e-4,
             "start_iterations": 100_000,
         },

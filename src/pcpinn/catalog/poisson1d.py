@@ -43,7 +43,7 @@ ENTRY = Entry(
         "default": {"cells": (50,), "degree": 4, "width": 16, "depth": 2, "iterations": 80},
         "paper": PAPER
         | {
-            "discretisation": "fdm",
+            "mesh": "fdm",
             "cells": (100,),
             "width": 100,
             "depth": 5,

@@ -39,17 +39,18 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": {"mesh_size": 0.05, "curvature": 3.0, "iterations": 25},
+        "quick": {"size": 0.05, "curvature": 3.0, "iterations": 25},
         "default": {
-            "mesh_size": 0.05,
+            "size": 0.05,
             "curvature": 5.0,
             "degree": 3,
+            "preconditioner": "ilu",
             "drop_tolerance": 1e-5,
             "width": 32,
             "iterations": 200,
             "tolerance": 2e-5,
         },
-        "paper": PAPER | {"mesh_size": 0.0091},
+        "paper": PAPER | {"size": 0.0091},
     },
     remark="The paper's mesh has 10602 nodes.",
 )

@@ -50,11 +50,12 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": {"mesh_size": 0.1, "curvature": 3.0, "degree": 3, "feature_high": 2.0, "iterations": 30},
+        "quick": {"size": 0.1, "curvature": 3.0, "degree": 3, "feature_high": 2.0, "iterations": 30},
         "default": {
-            "mesh_size": 0.1,
+            "size": 0.1,
             "curvature": 5.0,
             "degree": 4,
+            "preconditioner": "ilu",
             "drop_tolerance": 1e-5,
             "width": 32,
             "feature_count": 6,
@@ -62,7 +63,7 @@ ENTRY = Entry(
             "iterations": 200,
             "tolerance": 3e-5,
         },
-        "paper": PAPER | {"mesh_size": 0.0184},
+        "paper": PAPER | {"size": 0.0184},
     },
     remark="The paper's mesh has 9382 nodes.",
 )

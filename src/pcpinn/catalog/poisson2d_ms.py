@@ -84,10 +84,10 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": {"cells": (10, 10), "layers": 1, "degree": 3, "kinks": KINKS, "width": 16, "iterations": 40},
+        "quick": {"cells": (10, 10), "lines": 1, "degree": 3, "kinks": KINKS, "width": 16, "iterations": 40},
         "default": {
             "cells": (20, 20),
-            "layers": 2,
+            "lines": 2,
             "degree": 3,
             "kinks": KINKS,
             "width": 32,

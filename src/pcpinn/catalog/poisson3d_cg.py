@@ -49,19 +49,19 @@ ENTRY = Entry(
     problem=problem,
     reference=reference,
     presets={
-        "quick": {"mesh_size": 0.1, **_WAVES, "iterations": 30},
+        "quick": {"size": 0.1, **_WAVES, "iterations": 30},
         "default": {
-            "mesh_size": 0.035,
+            "size": 0.035,
             "curvature": 3.0,
             "preconditioner": "amg",
             "width": 48,
             **_WAVES,
             "sample": 150_000,  # all nodes
-            "memory_gib": 8.0,
+            "memory": 8.0,
             "iterations": 120,
             "time_limit": 75.0,
         },
-        "paper": PAPER | {"mesh_size": 0.0415, "curvature": 7.3},
+        "paper": PAPER | {"size": 0.0415, "curvature": 7.3},
     },
     remark="The paper's mesh has 13680 nodes; this one about as many, more of them at the balls. "
     "f = 20 exp(s1 + s2 + s3) (r^2 - 1)/(r^2 + 1) + 100 s1 s2 s3 with s = (sin pi x, sin 10 pi y, sin 5 pi z).",

@@ -13,12 +13,25 @@ from ..files import read_tensors, write_tensors
 from ..solution.folder import mesh_from_tensors, mesh_tensors
 from ..solution.reference import Reference
 from ..solve.build import make_mesh
-from ..solve.settings import Settings
+from ..solve.method import METHODS
+from ..solve.settings import Settings, resolve_preset
 from .task import Task, catalog_task, same_file
 
 SUFFIX = ".pcpinn"
 _FORMAT = 1
-_OF_THE_MESH = ("mesh_size", "cells", "time_cells", "time_halvings", "curved", "curvature", "grading", "corner_size")
+_OF_THE_MESH = (
+    "mesh",
+    "time",
+    "size",
+    "cells",
+    "steps",
+    "halvings",
+    "curved",
+    "curvature",
+    "grading",
+    "corner_size",
+    "lines",
+)
 
 
 def write_prepared(task: Task, path: Path) -> None:
@@ -40,13 +53,15 @@ def write_prepared(task: Task, path: Path) -> None:
     write_tensors(path, tensors, metadata)
 
 
-def read_prepared(path: Path, changes: dict[str, Any], problem_file: Path | None = None) -> Task:
+def read_prepared(
+    path: Path, changes: dict[str, Any], problem_file: Path | None = None, method: str = "pcpinn"
+) -> Task:
     """The task in a prepared file; settings may still change, as long as the mesh stays as it is.
 
     The equations come from the catalog, or from the user's own file named beside it: the prepared file holds no code.
     """
     for key in _OF_THE_MESH:
-        if key in changes:
+        if key in {k.rpartition(".")[2] for k in changes}:
             raise PcpinnError(
                 f"{path} holds its mesh, so {key} cannot change", "prepare another file with that setting"
             )
@@ -55,14 +70,16 @@ def read_prepared(path: Path, changes: dict[str, Any], problem_file: Path | None
         if metadata["prepared"] != _FORMAT:
             raise PcpinnError(f"{path} has format {metadata['prepared']!r}", f"this version reads format {_FORMAT}")
         record, source = metadata["record"], metadata["record"]["source"]
-        settings = Settings.from_dict(metadata["settings"]).updated(changes)
+        kept = Settings.from_dict(metadata["settings"])
+        over_time, preset = kept.over_time, str(record["preset"])
+        settings = resolve_preset(METHODS.find(method), kept.method, over_time, kept.asked, preset, changes)
         mesh = mesh_from_tensors(tensors, metadata["mesh"], path)
         if source["kind"] == "catalog":
             task = catalog_task(
                 source["name"], record["preset"], record.get("problem_parameters") or {}, reference=False
             )
         else:
-            task = same_file(problem_file, source, record["preset"], path)
+            task = same_file(problem_file, source, record["preset"], path, record.get("problem_parameters") or {})
         reference = None
         if metadata["reference"] is not None:
             facts = {**metadata["reference"], "components": tuple(metadata["reference"]["components"])}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,11 @@ from ..problem.problem import Problem
 from ..progress import Progress
 from ..solution.reference import Reference
 from ..solution.solution import Solution
-from ..solve.linear import solve
-from ..solve.settings import Settings
+from ..solve.method import METHODS, SLOTS
+from ..solve.settings import Settings, problem_is_over_time, recipes_with, resolve_preset
 from . import find_entry
 from .begun import named_again, read_begun, require_same
-from .entry import PAPER, PRESETS
+from .entry import PAPER, split_parameters
 from .pinnacle import FILES, published_reference
 
 _FILE_PRESETS: dict[str, dict[str, Any]] = {"default": {}, "quick": {"iterations": 25}, "paper": PAPER}
@@ -47,10 +48,9 @@ class Task:
         out: Path | None = None,
         progress: Progress | None = None,
         resume: bool = False,
-        solver: Callable[..., Solution] = solve,
     ) -> Solution:
-        """Solve it, by Algorithm 1 or another method of the same signature."""
-        solution = solver(
+        """Solve it by the method of its settings."""
+        solution: Solution = self.settings.method.solver(
             self.problem,
             self.settings,
             out=out,
@@ -58,7 +58,7 @@ class Task:
             progress=progress,
             record=self.record,
             resume=resume,
-            mesh=self.mesh,
+            on=self.mesh,
         )
         if self.published is not None:
             solution.result["published"] = {
@@ -82,20 +82,22 @@ class Task:
         return replace(self, published=published, record={**self.record, "published_file": str(path)})
 
 
-def find_task(name: str, preset: str, changes: Mapping[str, Any]) -> Task:
+def find_task(name: str, preset: str, changes: Mapping[str, Any], method: str = "pcpinn") -> Task:
     """A catalog problem by name, or the problem that a .py file defines."""
     if name.endswith(".py"):
-        return task_from_file(Path(name), preset, changes)
-    return catalog_task(name, preset, changes)
+        return task_from_file(Path(name), preset, changes, method)
+    return catalog_task(name, preset, changes, method=method)
 
 
-def catalog_task(name: str, preset: str, changes: Mapping[str, Any], reference: bool = True) -> Task:
+def catalog_task(
+    name: str, preset: str, changes: Mapping[str, Any], reference: bool = True, method: str = "pcpinn"
+) -> Task:
     """A catalog problem by name, with or without its reference.
 
     Names that come out of files go through here: unlike `find_task` it never imports anything.
     """
     entry = find_entry(name)
-    parameters, settings = entry.resolve(preset, changes)
+    parameters, settings = entry.resolve(preset, changes, method)
     record = {
         "problem": entry.name,
         "preset": preset,
@@ -109,40 +111,84 @@ def catalog_task(name: str, preset: str, changes: Mapping[str, Any], reference: 
         raise PcpinnError(f"{entry.name} makes no sense with {given}", "these parameters must not be zero") from error
 
 
-def task_from_file(path: Path, preset: str, changes: Mapping[str, Any]) -> Task:
-    """Import a user's file: it defines `problem` or `make_problem()`, and may define `settings` (a dict) and `reference`."""
-    if preset not in _FILE_PRESETS:
-        raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(PRESETS)}")
+def task_from_file(path: Path, preset: str, changes: Mapping[str, Any], method: str = "pcpinn") -> Task:
+    """Import a user's file.
+
+    It defines `problem`, a `Problem` or a function of parameters with defaults that returns one, and may define `reference` (a
+    `Reference`, or a function of the same parameters), `settings` (a dict of keys) and `presets` (a dict of such dicts by name).
+    """
     module = import_file(path)
-    problem = getattr(module, "problem", None)
-    if problem is None and hasattr(module, "make_problem"):
-        try:
-            problem = module.make_problem()
-        except PcpinnError:
-            raise
-        except Exception as error:
-            raise PcpinnError(
-                f"make_problem() of {path} failed: {type(error).__name__}: {error}", "correct the file"
-            ) from error
+    presets = {**_FILE_PRESETS, **_mapping(module, "presets", path)}
+    if preset not in presets:
+        raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(presets)}")
+    build = getattr(module, "problem", None)
+    parameters, own, given = split_parameters(
+        parameters_of(build, path), {**_mapping(module, "settings", path), **presets[preset]}, changes
+    )
+    problem = _called(build, parameters, "problem", path)
     if not isinstance(problem, Problem):
         raise PcpinnError(
             f"{path} defines no problem",
-            "assign problem = pcpinn.Problem(...), or define make_problem() that returns one",
+            "assign problem = pcpinn.Problem(...), or define problem(a=1.0) that returns one",
         )
-    own = getattr(module, "settings", {})
-    if not isinstance(own, Mapping):
-        raise PcpinnError(f"settings in {path} is not a dict", "write settings = {'mesh_size': 0.05}")
-    reference = getattr(module, "reference", None)
+    reference = _called(getattr(module, "reference", None), parameters, "reference", path)
     if reference is not None and not isinstance(reference, Reference):
         raise PcpinnError(
             f"reference in {path} is not a Reference", "write reference = pcpinn.Reference(points, values)"
         )
-    settings = Settings().updated({**own, **_FILE_PRESETS[preset], **changes})
+    home = METHODS.find("pcpinn")
+    settings = resolve_preset(METHODS.find(method), home, problem_is_over_time(problem), own, preset, given)
     source = {"kind": "file", "name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     name = problem.name if problem.name != "problem" else path.stem
-    return Task(
-        problem, settings, reference, {"problem": name, "preset": preset, "problem_parameters": {}, "source": source}
-    )
+    record = {"problem": name, "preset": preset, "problem_parameters": parameters, "source": source}
+    return Task(problem, settings, reference, record)
+
+
+def parameters_of(build: Any, path: Path) -> dict[str, float]:
+    """Names and defaults of the parameters of a function in a user's file; none if it is no function.
+
+    Raises:
+        PcpinnError: for a parameter without a number as its default.
+    """
+    if not inspect.isfunction(build):
+        return {}
+    result = {}
+    for name, parameter in inspect.signature(build).parameters.items():
+        if not isinstance(parameter.default, int | float) or isinstance(parameter.default, bool):
+            raise PcpinnError(
+                f"parameter {name!r} of {build.__name__} in {path} has no number as its default",
+                f"write def {build.__name__}({name}=1.0)",
+            )
+        if recipes_with(name) or name in SLOTS:
+            raise PcpinnError(
+                f"parameter {name!r} of {build.__name__} in {path} is the name of a setting", "give it another name"
+            )
+        result[name] = float(parameter.default)
+    return result
+
+
+def _called(value: Any, parameters: Mapping[str, float], what: str, path: Path) -> Any:
+    """What a name of the user's file stands for: itself, or what the function makes of the parameters."""
+    if not inspect.isfunction(value):
+        return value
+    try:
+        wanted = inspect.signature(value).parameters
+        return value(**{k: v for k, v in parameters.items() if k in wanted})
+    except PcpinnError:
+        raise
+    except Exception as error:
+        raise PcpinnError(
+            f"{what}() of {path} failed: {type(error).__name__}: {error}{_line_in(error, path)}", "correct the file"
+        ) from error
+
+
+def _mapping(module: Any, what: str, path: Path) -> Mapping[str, Any]:
+    own = getattr(module, what, {})
+    inside = own.values() if what == "presets" and isinstance(own, Mapping) else ()
+    if not isinstance(own, Mapping) or not all(isinstance(v, Mapping) for v in inside):
+        example = "{'size': 0.05}" if what == "settings" else "{'fine': {'size': 0.02}}"
+        raise PcpinnError(f"{what} in {path} is not a dict", f"write {what} = {example}")
+    return own
 
 
 def task_of_run(
@@ -156,21 +202,23 @@ def task_of_run(
     A run of a user's file needs that file named again: opening a folder must not execute code that the folder chooses.
     Published data are looked for in the folder `published`, else where the run had them.
     """
-    begun = read_begun(folder, changes or {}, Settings, _RESUMABLE)
+    begun = read_begun(folder, changes or {}, _RESUMABLE)
     record, settings, kind, name, preset = begun.record, begun.settings, begun.kind, begun.name, begun.preset
     if kind == "catalog":
         task = catalog_task(name, preset, begun.parameters)
     else:
-        task = same_file(problem_file, begun.source, preset, folder)
+        task = same_file(problem_file, begun.source, preset, folder, begun.parameters)
     task = replace(task, settings=settings)
     if published is None and isinstance(record.get("published_file"), str):
         published = Path(record["published_file"]).parent
     return task if published is None else task.compared_with(published)
 
 
-def same_file(path: Path | None, source: Mapping[str, Any], preset: str, folder: Path) -> Task:
+def same_file(
+    path: Path | None, source: Mapping[str, Any], preset: str, folder: Path, parameters: Mapping[str, Any]
+) -> Task:
     """The task of the user's file that a run or prepared problem was begun with; refuses another or a changed file."""
-    task = task_from_file(named_again(path, source, folder), preset, {})
+    task = task_from_file(named_again(path, source, folder), preset, parameters)
     require_same(task.record["source"], source, path)
     return task
 

@@ -64,11 +64,19 @@ ENTRY = Entry(
     reference=reference,
     parameters={"C": 2.0},
     presets={
-        "quick": {"cells": (10,), "time_cells": 80, "degree": 3, "drop_tolerance": 1e-6, "iterations": 40},
+        "quick": {
+            "cells": (10,),
+            "steps": 80,
+            "degree": 3,
+            "preconditioner": "ilu",
+            "drop_tolerance": 1e-6,
+            "iterations": 40,
+        },
         "default": {
             "cells": (16,),
-            "time_cells": 160,
+            "steps": 160,
             "degree": 4,
+            "preconditioner": "ilu",
             "drop_tolerance": 1e-5,
             "fill_factor": 30.0,
             "width": 32,
@@ -76,7 +84,7 @@ ENTRY = Entry(
             "tolerance": 1e-5,
             "time_limit": 90.0,
         },
-        "paper": PAPER | {"cells": (50,), "time_cells": 400},
+        "paper": PAPER | {"cells": (50,), "steps": 400},
     },
     remark="Belongs to the paper's study (C from 1.1 to 5; see pcpinn study wave), not to its tables; its paper preset takes "
     "the global settings. Stable while C times the time step is below the size of a cell in space: up to C = 5 in all presets.",

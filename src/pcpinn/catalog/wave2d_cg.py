@@ -48,9 +48,9 @@ def reference() -> Reference:
 
 
 _OURS = {
-    "time_scheme": "gauss",
-    "time_order": 4,
-    "march": 1,
+    "time": "march",
+    "scheme": "gauss",
+    "order": 4,
     "feature_count": 5,
     "feature_low": -1.0,
     "feature_high": 2.5,
@@ -75,16 +75,16 @@ ENTRY = Entry(
             "feature_high": 1.5,
             "degree": 3,
             "cells": (16, 16),
-            "time_cells": 25,
+            "steps": 25,
             "width": 768,
             "tolerance": 1e-3,
         },
-        "default": _OURS | {"degree": 3, "cells": (34, 34), "time_cells": 50, "width": 4096, "tolerance": 1e-5},
+        "default": _OURS | {"degree": 3, "cells": (34, 34), "steps": 50, "width": 4096, "tolerance": 1e-5},
         "paper": PAPER_STEPS
         | {
             "cells": (40, 40),
-            "time_cells": 250,
-            "march": 5,
+            "steps": 250,
+            "window": 5,
             "drop_tolerance": 1e-4,
             "start_iterations": 500_000,
         },

@@ -12,7 +12,6 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ..baselines import find_method
 from ..catalog import CATALOG, INVERSE, PRESETS, find_entry
 from ..catalog.prepared import SUFFIX, read_prepared, write_prepared
 from ..catalog.task import Task, catalog_task, find_task, task_from_file, task_of_run
@@ -22,6 +21,7 @@ from ..solution.load import load
 from ..solution.over_time import FPS, FRAMES
 from ..solution.reference import Reference
 from ..solution.solution import Solution
+from ..solve.method import METHODS
 from .bench import bench, report
 from .conclude import conclude, describe
 from .condition import condition
@@ -30,6 +30,7 @@ from .doctor import doctor
 from .infer import infer, resume_inverse
 from .options import AsJson, Changes, free_folder, movie_path, pairs
 from .reference import reference_app
+from .settings import settings
 from .study import study
 from .tables import read_points, write_values
 
@@ -101,7 +102,7 @@ def solve(
         str, typer.Argument(metavar="NAME_OR_FILE.py", help="A problem of the catalog, or a file that defines one.")
     ],
     preset: Annotated[str, typer.Option(help="quick, default or paper.")] = "default",
-    method: Annotated[str, typer.Option(help="pcpinn, pinn or fem-fit.")] = "pcpinn",
+    method: Annotated[str, typer.Option(help="pcpinn, pinn, fem-fit, or one of a plug-in.")] = "pcpinn",
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the run; must not exist yet.")] = None,
@@ -112,16 +113,16 @@ def solve(
 ) -> None:
     """Solve a problem and record the run."""
     options = {k: v for k, v in (("device", device), ("seed", seed)) if v is not None}
-    find_method(method)
+    METHODS.find(method)
     with standard_output_kept_clean():
         if name.endswith(SUFFIX):
-            task = read_prepared(Path(name), {**pairs(changes), **options}, problem)
+            task = read_prepared(Path(name), {**pairs(changes), **options}, problem, method)
         else:
-            task = find_task(name, preset, {**pairs(changes), **options})
+            task = find_task(name, preset, {**pairs(changes), **options}, method)
         task = task.compared_with(published) if published is not None else task
         folder = out or free_folder(Path("runs") / f"{task.record['problem']}-{task.record['preset']}")
         require_free(folder)
-        solution = _carry_out(task, folder, method, resume=False)
+        solution = _carry_out(task, folder, resume=False)
     conclude(solution, folder, result_table(solution.result), as_json)
 
 
@@ -154,7 +155,7 @@ def resume(
         return
     with standard_output_kept_clean():
         task = task_of_run(folder, problem, pairs(changes), published)
-        solution = _carry_out(task, folder, str(read_run(folder).get("method")), resume=True)
+        solution = _carry_out(task, folder, resume=True)
     conclude(solution, folder, result_table(solution.result), as_json)
 
 
@@ -221,6 +222,7 @@ def evaluate(
     write_values(solution, x, out)
 
 
+app.command()(settings)
 app.command()(condition)
 app.command()(doctor)
 app.command()(infer)
@@ -250,11 +252,10 @@ def main(arguments: list[str] | None = None) -> None:
         warnings.showwarning = usual
 
 
-def _carry_out(task: Task, folder: Path, method: str, resume: bool) -> Solution:
+def _carry_out(task: Task, folder: Path, resume: bool) -> Solution:
     """Run the task under a progress display, then draw and describe what came out."""
-    solver = find_method(method)
     with working_progress() as progress:
-        solution = task.run(folder, progress, resume=resume, solver=solver)
+        solution = task.run(folder, progress, resume=resume)
     describe(solution, folder, task.reference)
     return solution
 

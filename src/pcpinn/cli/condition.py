@@ -51,10 +51,10 @@ def condition(
         try:
             found = condition_number(task.problem, method, wanted, settings)
         except PcpinnError:
-            if not (task.settings.march and method == "fem"):
+            if not (task.settings.marches and method == "fem"):
                 raise
             settings, mesh, note = first_steps(task.problem, task.settings)  # longer steps do not converge
-            found = condition_number(task.problem, method, wanted, settings, mesh=mesh)
+            found = condition_number(task.problem, method, wanted, settings, on=mesh)
         if path is not None:
             found.worst.plot(path, f"{task.record['problem']}: the error that the residual sees least")
     console = Console(stderr=as_json)

@@ -9,11 +9,11 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ..baselines.inverse_methods import INVERSE_METHODS, settings_for
 from ..catalog.inverse_task import InverseTask, find_inverse, inverse_of_run
 from ..errors import PcpinnError
 from ..invert.solution import InverseSolution
 from ..solution.folder import read_run, require_free
+from ..solve.method import INVERSE_METHODS
 from .conclude import conclude, describe
 from .display import number, run_table, standard_output_kept_clean, working_progress
 from .options import AsJson, Changes, free_folder, pairs
@@ -28,7 +28,7 @@ def infer(
     ],
     data: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Table of data: x, y, t, u, noise.")] = None,
     preset: Annotated[str, typer.Option(help="quick, default or paper.")] = "default",
-    method: Annotated[str, typer.Option(help=f"{', '.join(INVERSE_METHODS)}.")] = "infer",
+    method: Annotated[str, typer.Option(help=f"{', '.join(INVERSE_METHODS.names())}.")] = "infer",
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     seed: Annotated[
         int | None, typer.Option(help="Seed of all random numbers, the noise of catalog data included.")
@@ -40,10 +40,10 @@ def infer(
     """Infer unknown coefficients from data and record the run."""
     options = {k: v for k, v in (("device", device), ("seed", seed)) if v is not None}
     with standard_output_kept_clean():
-        task = find_inverse(name, preset, settings_for(method, preset, {**pairs(changes), **options}), data)
+        task = find_inverse(name, preset, {**pairs(changes), **options}, data, method)
         folder = out or free_folder(Path("runs") / _folder_name(task, method))
         require_free(folder)
-        solution = _carry_out(task, folder, resume=False, method=method)
+        solution = _carry_out(task, folder, resume=False)
     conclude(solution, folder, inverse_table(solution.result), as_json)
 
 
@@ -66,9 +66,9 @@ def _folder_name(task: InverseTask, method: str) -> str:
     return name if method == "infer" else f"{name}-{method}"
 
 
-def _carry_out(task: InverseTask, folder: Path, resume: bool, method: str = "infer") -> InverseSolution:
+def _carry_out(task: InverseTask, folder: Path, resume: bool) -> InverseSolution:
     with working_progress() as progress:
-        solution = task.run(folder, progress, resume, INVERSE_METHODS[method])
+        solution = task.run(folder, progress, resume)
     describe(solution, folder, task.truth)
     return solution
 

@@ -24,9 +24,7 @@ def pairs(changes: list[str] | None) -> dict[str, str]:
     for item in changes or []:
         key, separator, value = item.partition("=")
         if not separator or not key:
-            raise PcpinnError(
-                f"--set {item!r} is not of the form key=value", "write --set mesh_size=0.02, for instance"
-            )
+            raise PcpinnError(f"--set {item!r} is not of the form key=value", "write --set size=0.02, for instance")
         result[key.strip()] = value.strip()
     return result
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import torch
 
 from ..discretize.constraints import Constraints
+from ..discretize.in_time import Simplices
 from ..discretize.nonlinear import Linearisation, linearised_system, solve_newton
 from ..discretize.slabs import TimeSlabs
 from ..discretize.system import Discretisation, LinearSystem, check_functions, distinct_points, eliminate, linear_part
@@ -69,23 +70,23 @@ def examine(problem: Problem, settings: Settings, mesh: AnyMesh | None = None) -
     if mesh is not None or not _may_be_unstable(problem, settings):
         return _examine(problem, settings, mesh or make_mesh(problem, settings))
     mesh = make_mesh(problem, settings)
-    steps = settings.time_cells or len(np.unique(mesh.simplices.nodes[:, -1])) - 1
+    steps = settings.time.steps or len(np.unique(mesh.simplices.nodes[:, -1])) - 1
     found = _examine(problem, settings, mesh)
     for _ in range(_HALVINGS):
         steps *= 2
-        finer = _examine(problem, replace(settings, time_cells=steps), None)
+        finer = _examine(problem, settings.updated({"steps": steps}), None)
         if abs(finer.number.inverse_norm / found.number.inverse_norm - 1) < _STAYS:
             return found
         found = finer
     raise PcpinnError(
         f"||F^-1|| does not settle with {steps} steps in time ({found.number.inverse_norm:.3g})",
-        f"take larger cells in space, or begin with --set time_cells={steps}",
+        f"take larger cells in space, or begin with --set steps={steps}",
     )
 
 
 def _may_be_unstable(problem: Problem, settings: Settings) -> bool:
     open_end = any(isinstance(c, Open) for by_field in problem.conditions.values() for c in by_field.values())
-    return open_end and settings.time_scheme == "simplex" and not isinstance(problem.domain, Mesh)
+    return open_end and isinstance(settings.time, Simplices) and not isinstance(problem.domain, Mesh)
 
 
 def _examine(problem: Problem, settings: Settings, mesh: AnyMesh | None) -> Examined:
@@ -115,7 +116,7 @@ def _examine(problem: Problem, settings: Settings, mesh: AnyMesh | None) -> Exam
         relative=ratio is not None,
         norm_f=norm_f,
         norm_u=norm_u,
-        method=settings.discretisation,
+        method=settings.mesh.name,
         dofs=discretisation.size,
         linear=linear,
         worst=_direction(discretisation, worst),
@@ -130,7 +131,7 @@ def _solved(discretisation: Discretisation, linear: bool, settings: Settings) ->
     if linear:
         return linear_part(discretisation), None
     if isinstance(discretisation, TimeSlabs) and discretisation.scheme.test_rate is None:
-        u = solve_in_steps(discretisation, settings.degree, settings.quadrature)
+        u = solve_in_steps(discretisation, settings.mesh.degree, settings.mesh.quadrature)
     else:
         u = solve_newton(discretisation, tolerance=1e-8)
     return linearised_system(discretisation, u), u
@@ -266,7 +267,7 @@ def _orthonormal(Z: np.ndarray, gram: sp.csr_matrix | None) -> np.ndarray:
     return Z @ (vectors / np.sqrt(values))
 
 
-def measured_with(found: Examined, settings: Settings, wanted: str | Preconditioner) -> Preconditioned:
+def measured_with(found: Examined, settings: Settings, wanted: str | Preconditioner | AutoILU) -> Preconditioned:
     """What a preconditioner, by the settings' name or itself, does to a system."""
     system, inverse = found.system, found.inverse
     _, settings = over_all_time(system.discretisation.problem, settings)

@@ -6,20 +6,24 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
+from ..discretize.in_time import Slabs
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
-from ..precondition import ILU
+from ..precondition import ILU, AutoILU
 from ..problem.field import component_names
 from ..problem.problem import Problem
 from ..solve.build import make_discretisation, make_mesh, make_network
+from ..solve.linear import settings_of
+from ..solve.march.recipe import March
 from ..solve.settings import Settings
+from ..train import GaussNewton
 from .checks import boundary_findings, scaling_findings
 from .discrete import Examined, examine, measured_with
 from .findings import ORDER, Finding, graded
@@ -27,7 +31,7 @@ from .record import ConditionNumber
 from .resolution import resolution_findings
 from .size import affordable, first_steps
 from .terms import largest_term, states
-from .whole_time import over_all_time
+from .whole_time import by_elements, over_all_time
 
 Variants = Mapping[str, tuple[float, Callable[[float], Problem]]]
 
@@ -58,7 +62,10 @@ class Diagnosis:
 
 
 def diagnose(
-    problem: Problem, settings: Settings | None = None, name: str = "FILE.py", variants: Variants | None = None
+    problem: Problem,
+    settings: Settings | Mapping[str, Any] | None = None,
+    name: str = "FILE.py",
+    variants: Variants | None = None,
 ) -> Diagnosis:
     """Examine a problem at reduced size.
 
@@ -72,7 +79,7 @@ def diagnose(
         PcpinnError: when the problem cannot be discretised or has no unique solution.
     """
     started = time.perf_counter()
-    settings = (settings or Settings()).updated({"discretisation": "fem", "device": "cpu"})
+    settings = by_elements(settings_of("pcpinn", problem, settings, {})).updated({"device": "cpu"})
     whole, full = over_all_time(problem, settings)
     mesh = make_mesh(whole, full)
     size = make_discretisation(whole, mesh, full).size
@@ -82,7 +89,7 @@ def diagnose(
     findings += _preconditioner(seen, small, name)
     findings.append(_precision(seen, name))
     findings += resolution_findings(
-        whole, mesh, settings.degree, states(seen.system.discretisation, seen.u, _STATES), name
+        whole, mesh, settings.mesh.degree, states(seen.system.discretisation, seen.u, _STATES), name
     )
     findings += boundary_findings(whole, mesh, name)
     findings += scaling_findings(_sizes(seen), name)
@@ -97,14 +104,14 @@ def _examined(problem: Problem, settings: Settings, size: int) -> tuple[Settings
     try:
         return small, examine(problem, small), note
     except PcpinnError:
-        if not settings.march:
+        if not settings.marches:
             raise
     small, mesh, note = first_steps(problem, settings)
     return small, examine(problem, small, mesh), note
 
 
 def _more(problem: Problem, settings: Settings) -> int:
-    return _CHEAP if settings.time_scheme != "simplex" and problem.domain.dimension == 2 else 1
+    return _CHEAP if isinstance(settings.time, Slabs | March) and problem.domain.dimension == 2 else 1
 
 
 def _condition(seen: Examined) -> list[Finding]:
@@ -159,7 +166,7 @@ def _growth(problem: Problem, settings: Settings, variants: Variants, name: str)
         power = math.log2(here.inverse_norm / half.inverse_norm)
         what = "the length of time" if mesh.has_time else "the size of the domain"
         text = f"||F^-1|| grows as the {power:.2g}th power of {what} (half of it: {half.inverse_norm:.3g})"
-        more = f"pcpinn solve {name} --set march=1 --set time_scheme=radau" if mesh.has_time and power > 3 else ""
+        more = f"pcpinn solve {name} --set time=march" if mesh.has_time and power > 3 else ""
         return [Finding("growth", graded(power, 3, 6), power, text, more)]
     except PcpinnError as error:
         return [*result, Finding("growth", "note", None, f"growth could not be measured: {error.problem}")]
@@ -181,7 +188,7 @@ def half_of(mesh: AnyMesh) -> AnyMesh:
 def _preconditioner(seen: Examined, settings: Settings, name: str) -> list[Finding]:
     """The largest drop tolerance that is good enough; what the settings' own choice does."""
     start = f"pcpinn solve {name}"
-    if over_all_time(seen.system.discretisation.problem, settings)[1].time_scheme != "simplex":
+    if isinstance(settings.time, Slabs | March):
         own = measured_with(seen, settings, "auto")
         text = f"{own.preconditioner} brings it to {_figure(own.condition)}; P^-1 b is {own.applied_error:.1e} from the solution"
         good = (own.condition or math.inf) <= _GOOD
@@ -201,10 +208,10 @@ def _preconditioner(seen: Examined, settings: Settings, name: str) -> list[Findi
             break
     if not tried or not (tried[-1][1].condition or math.inf) <= 2:
         with contextlib.suppress(PcpinnError):  # other orders of elimination, refinement
-            own = measured_with(seen, settings.updated({"drop_tolerance": "auto", "refinement": 0}), "ilu")
+            own = measured_with(seen, settings, AutoILU())
             if (own.condition or math.inf) <= 2:
                 text = f"ILU with a drop tolerance chosen by its quality brings it to {_figure(own.condition)}"
-                command = f"{start} --set preconditioner=ilu --set drop_tolerance=auto"
+                command = f"{start} --set preconditioner=auto-ilu"
                 return [Finding("preconditioner", "fine", own.condition, text, command)]
     if not tried:
         return [
@@ -250,8 +257,8 @@ def _sizes(seen: Examined) -> dict[str, float]:
 
 def _cost(problem: Problem, settings: Settings, mesh: AnyMesh, size: int, seen: Examined, name: str) -> Finding:
     """Unknowns, weights, and a guess of the time from what small pieces took here."""
-    where = mesh.space if settings.march and isinstance(mesh, SlabMesh) else mesh
-    weights = make_network(problem, where, replace(settings, precision="float64")).parameter_count
+    where = mesh.space if settings.marches and isinstance(mesh, SlabMesh) else mesh
+    weights = make_network(problem, where, settings).parameter_count
     started = time.perf_counter()
     a = torch.ones(1000, 1000)
     for _ in range(3):
@@ -259,17 +266,17 @@ def _cost(problem: Problem, settings: Settings, mesh: AnyMesh, size: int, seen: 
     speed = 6e9 / (time.perf_counter() - started)  # flop/s
     growth = (size / seen.number.dofs) ** (1.5 if where.dimension - where.has_time <= 2 else 2)
     setup = seen.seconds * max(growth, 1.0)
-    rows = min(size, settings.sample or max(4 * weights, 4000))
+    rows = min(size, getattr(settings.optimiser, "sample", 0) or max(4 * weights, 4000))
     gram = 2 * rows * weights**2 + weights**3 / 3
     passes = 12 * size * weights
-    flops = gram + passes if settings.optimiser in ("auto", "gauss-newton") else passes
-    training = settings.iterations * flops / speed
-    if settings.march:
-        training *= (settings.time_cells or 10) / settings.march
+    flops = gram + passes if isinstance(settings.optimiser, GaussNewton) else passes
+    training = settings.optimiser.iterations * flops / speed
+    if settings.marches:
+        training *= settings.time.steps / settings.time.window
     memory = 12 * 10 * seen.system.A.nnz * max(growth, size / seen.number.dofs) / 2**30  # ten times the entries of A
     total = setup + training
     text = (
-        f"{size} unknowns, {weights} weights, {settings.iterations} iterations: set-up about {setup:.0f} s, "
+        f"{size} unknowns, {weights} weights, {settings.optimiser.iterations} iterations: set-up about {setup:.0f} s, "
         f"training at most about {training:.0f} s, factors {memory:.2g} GiB on this machine (a rough guess)"
     )
     quick = f"pcpinn solve {name} --preset quick"

@@ -54,7 +54,7 @@ def inverse_of(A: sp.csr_matrix, discretisation: Discretisation) -> Inverse:
     if abs(scaled - scaled.T).max() > _SYMMETRIC * abs(scaled).max():
         raise PcpinnError(
             f"{n} unknowns in {d} dimensions are too many to factorise, and multigrid is for symmetric problems",
-            "take a coarser mesh (cells, mesh_size), or for problems over time time_scheme=radau",
+            "take a coarser mesh (cells, size), or for problems over time time=slabs",
         )
     solve = _by_multigrid(sp.csr_matrix((scaled + scaled.T) / 2))
     return Inverse(lambda r: solve(scale * r), lambda r: scale * solve(r), "multigrid")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +19,7 @@ from skfem.quadrature import get_quadrature
 from torch import Tensor
 
 from ..discretize.elements import lagrange_element
+from ..discretize.in_time import Simplices, Slabs
 from ..discretize.pointwise import BoundaryFlux, Pointwise
 from ..discretize.refine import refined
 from ..discretize.system import check_functions, linear_part
@@ -31,6 +33,7 @@ from ..problem.field import component_names
 from ..problem.problem import Problem
 from ..solve.build import make_discretisation, make_mesh, make_network
 from ..solve.linear import solve
+from ..solve.march.recipe import March
 from ..solve.settings import Settings
 from ..strong.hard import make_ansatz
 from .l2 import mass_matrix, right_hand_side
@@ -44,6 +47,7 @@ from .linear_operator import (
     many_jets_of,
 )
 from .record import ConditionNumber, Direction, condition_of
+from .whole_time import by_elements
 
 _POINTS = {1: 800, 2: 4000, 3: 8000}  # of the quadrature, at least, by the number of coordinates
 _WIDTH = {1: 100, 2: 250, 3: 350}  # of the last hidden layer, at least
@@ -63,16 +67,17 @@ def neural_condition(problem: Problem, settings: Settings, mesh: AnyMesh | None 
         PcpinnError: when the conditions cannot be held by a factor (see `solve/hard.py`).
     """
     started = time.perf_counter()
-    settings = replace(settings, device="cpu", precision="float64", march=0, discretisation="fem")
-    if settings.time_scheme not in ("simplex", "galerkin"):
-        settings = replace(settings, time_scheme="simplex")
+    changes: dict[str, Any] = {"device": "cpu"}
+    if isinstance(settings.time, March) or (isinstance(settings.time, Slabs) and settings.time.scheme != "galerkin"):
+        changes["time"] = Simplices(settings.time.steps)
+    settings = by_elements(settings).updated(changes).updated({"precision": "float64"})
     mesh = mesh or make_mesh(problem, settings)
     base, norm_u, linear = _solution(problem, settings, mesh)
     cells = mesh.simplices
     value = 0.0
     for factor in _WIDER:
         network = make_network(
-            problem, mesh, replace(settings, width=factor * max(settings.width, _WIDTH[mesh.dimension]))
+            problem, mesh, settings.updated({"width": factor * max(settings.network.width, _WIDTH[mesh.dimension])})
         )
         search = _Search(problem, cells, network, base)
         before, value = value, search.solve_last_layer()
@@ -113,7 +118,7 @@ def _solution(problem: Problem, settings: Settings, mesh: AnyMesh) -> tuple[Poin
         size = float(np.sqrt(u @ (mass_matrix(discretisation) @ u)))
         zero = torch.zeros(problem.components, dtype=torch.float64)
         return lambda p: zero + 0.0 * p.sum(), size, True
-    network = solve(problem, replace(settings, certify=False), mesh=mesh).network
+    network = solve(problem, settings.updated({"certify": False}), on=mesh).network
     assert isinstance(network, MLP)
     theta = network.theta.detach()
     return lambda p: network.evaluate(theta, p), None, False

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
-from ..precondition import Preconditioner
+from ..precondition import PRECONDITIONERS, Preconditioner
 from ..problem.problem import Problem
+from ..solve.linear import settings_of
 from ..solve.settings import Settings
 from .discrete import discrete_condition
 from .neural import neural_condition
 from .record import ConditionNumber
+from .whole_time import by_differences, by_elements
 
 METHODS = ("fem", "fdm", "neural")
 
@@ -20,10 +23,10 @@ def condition_number(
     problem: Problem,
     method: str = "fem",
     preconditioner: str | Preconditioner | None = None,
-    settings: Settings | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
     *,
-    mesh: AnyMesh | None = None,
-    **changes: Any,
+    on: AnyMesh | None = None,
+    **choices: Any,
 ) -> ConditionNumber:
     """How hard a problem is: cond = ||f|| / ||u|| * ||F^-1|| (Liu et al., definition 3.1), in the norm of L2(Omega).
 
@@ -35,20 +38,20 @@ def condition_number(
         method: fem (finite elements, or slabs of time), fdm (finite differences on a box) or neural (a network that
             maximises ||u|| / ||F u||).
         preconditioner: also measure the system preconditioned by it: a name as of the setting, or a `Preconditioner`.
-        settings: of the discretisation; keyword arguments (cells=50, degree=2, ...) change single ones.
-        mesh: a mesh that is there already.
+        settings, choices: as of `pcpinn.solve`; those of the discretisation count.
+        on: a mesh that is there already.
 
     Raises:
         PcpinnError: for an unknown method, a problem without a unique solution, or one too large to be factorised.
     """
     if method not in METHODS:
         raise PcpinnError(f"there is no method {method!r}", f"use one of {', '.join(METHODS)}")
-    settings = (settings or Settings()).updated(changes)
-    if isinstance(preconditioner, str):
-        settings = settings.updated({"preconditioner": preconditioner})
+    chosen = settings_of("pcpinn", problem, settings, choices)
+    if isinstance(preconditioner, str) and preconditioner != "auto":
+        PRECONDITIONERS.find(preconditioner)
     if method == "neural":
         if preconditioner is not None:
             raise PcpinnError("the neural method has no matrix to precondition", "use method fem or fdm")
-        return neural_condition(problem, settings, mesh)
-    settings = settings.updated({"discretisation": method})
-    return discrete_condition(problem, settings, preconditioner, mesh)
+        return neural_condition(problem, chosen, on)
+    chosen = by_differences(chosen) if method == "fdm" else by_elements(chosen)
+    return discrete_condition(problem, chosen, preconditioner, on)

@@ -166,9 +166,7 @@ def _coefficients(
     if courant > 0:
         text = f"a wave crosses {courant:.2g} cells in a time step (at most 0.5 is stable with Cauchy and Open)"
         more = (
-            finer.split(" --set ")[0]
-            + " --set time_cells="
-            + str(int(np.ceil(_time_cells(mesh) * max(courant, 0.5) * 2)))
+            finer.split(" --set ")[0] + " --set steps=" + str(int(np.ceil(_time_cells(mesh) * max(courant, 0.5) * 2)))
         )
         result.append(Finding("resolution", graded(courant, 0.51, 1), courant, text, more if courant > 0.5 else ""))
     if contrast > 10:
@@ -187,4 +185,4 @@ def _finer(mesh: AnyMesh) -> str:
     space = mesh.space if isinstance(mesh, SlabMesh) else mesh
     extent = np.ptp(space.nodes[space.vertices], axis=1)
     size = float(np.median(extent[:, : space.dimension - space.has_time].max(axis=1))) / 2
-    return f"mesh_size={size:.2g}"
+    return f"size={size:.2g}"

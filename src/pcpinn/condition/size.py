@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..discretize.in_time import Slabs
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import SlabMesh
 from ..problem.problem import Problem
 from ..problem.shape_base import SpaceTime
 from ..solve.build import make_discretisation, make_mesh
+from ..solve.march.recipe import March
 from ..solve.settings import Settings
-from .whole_time import over_all_time
+from .whole_time import by_differences, by_elements, over_all_time
 
 MOST_UNKNOWNS = {1: 100_000, 2: 60_000, 3: 25_000}
 _MOST_IN_TIME = 40_000
@@ -31,13 +33,9 @@ def affordable(
         most: unknowns; by default what takes seconds.
         size: unknowns that the settings make, if they are counted already.
     """
-    discretisation = "fdm" if method == "fdm" else "fem"
-    settings = settings.updated({"discretisation": discretisation})
-    limit = most or (
-        _MOST_IN_TIME
-        if settings.time_scheme != "simplex" and discretisation == "fem"
-        else MOST_UNKNOWNS[problem.domain.dimension]
-    )
+    settings = by_differences(settings) if method == "fdm" else by_elements(settings)
+    stepped = isinstance(settings.time, Slabs | March)
+    limit = most or (_MOST_IN_TIME if stepped else MOST_UNKNOWNS[problem.domain.dimension])
     whole, first = over_all_time(problem, settings)
     if isinstance(problem.domain, Mesh):
         return settings, ""
@@ -64,8 +62,8 @@ def first_steps(problem: Problem, settings: Settings, most: int = 10_000) -> tup
         size = make_discretisation(whole, short, current).size
         if size <= most:
             break
-        current = coarser(whole, current, max(most / size, 0.3)).updated({"time_cells": len(mesh.times) - 1})
-        mesh = SlabMesh(make_mesh(whole, current.updated({"time_cells": 4})).space, mesh.times)  # type: ignore[union-attr]
+        current = coarser(whole, current, max(most / size, 0.3)).updated({"steps": len(mesh.times) - 1})
+        mesh = SlabMesh(make_mesh(whole, current.updated({"steps": 4})).space, mesh.times)  # type: ignore[union-attr]
     note = f"measured over the first {len(times) - 1} steps, t < {times[-1]:g}, with {size} unknowns"
     return current, short, note
 
@@ -80,22 +78,24 @@ def coarser(problem: Problem, settings: Settings, factor: float) -> Settings:
     timed = isinstance(problem.domain, SpaceTime)
     stretch = max(1.05, (1 / factor) ** (1 / problem.domain.dimension))
     changes: dict[str, Any] = {}
-    if timed and (settings.time_scheme != "simplex" or settings.time_cells is not None):
-        changes["time_cells"] = fewer = max(4, int((settings.time_cells or 10) / stretch))
-        if settings.time_order > 2 and fewer == 4:
-            changes["time_order"] = 2
-    if settings.cells is not None:
-        changes["cells"] = tuple(max(3, int(c / stretch)) for c in settings.cells)
+    time, recipe = settings.time, settings.mesh
+    stepped = isinstance(time, Slabs | March)
+    if timed and (stepped or time.steps is not None):
+        changes["steps"] = fewer = max(4, int((time.steps or 10) / stretch))
+        if stepped and time.order > 2 and fewer == 4:
+            changes["order"] = 2
+    if recipe.cells is not None:
+        changes["cells"] = tuple(max(3, int(c / stretch)) for c in recipe.cells)
     else:
         lower, upper = problem.domain.bounds  # type: ignore[attr-defined]
         space = (upper - lower)[: problem.domain.dimension - timed]
-        changes["mesh_size"] = stretch * (settings.mesh_size or float(space.max()) / 25)
-        if settings.curvature is not None:
-            changes["curvature"] = max(1.0, settings.curvature / stretch)
-        if settings.degree > 2:  # cells along curved sides stay small
-            changes["degree"] = settings.degree - 1
-    if settings.time_halvings:
-        changes["time_halvings"] = settings.time_halvings // 2
-    if settings.layers > 1:
-        changes["layers"] = settings.layers - 1
+        changes["size"] = stretch * (recipe.size or float(space.max()) / 25)
+        if recipe.curvature is not None:
+            changes["curvature"] = max(1.0, recipe.curvature / stretch)
+        if recipe.degree > 2:  # cells along curved sides stay small
+            changes["degree"] = recipe.degree - 1
+    if stepped and time.halvings:
+        changes["halvings"] = time.halvings // 2
+    if recipe.lines > 1:
+        changes["lines"] = recipe.lines - 1
     return settings.updated(changes)

@@ -9,46 +9,58 @@ import numpy as np
 import scipy.sparse.linalg as spla
 import torch
 
+from ..discretize.in_time import Simplices, Slabs
 from ..discretize.slabs import TimeSlabs
 from ..discretize.step_scheme import Layers, step_scheme
 from ..discretize.window import MarchSpace, Window
 from ..errors import PcpinnError
+from ..mesh.meshing import Differences, Meshing
 from ..problem.conditions import Dirichlet
 from ..problem.problem import Problem
 from ..problem.shape_base import SpaceTime
+from ..solve.march.recipe import March
 from ..solve.settings import Settings
 
-_AS_SLABS: dict[str, dict[str, Any]] = {
-    "euler": {"time_scheme": "radau", "time_order": 1},
-    "crank-nicolson": {"time_scheme": "gauss", "time_order": 1},
-    "bdf2": {"time_scheme": "radau", "time_order": 2},
-}
+_AS_SLABS = {"euler": ("radau", 1), "crank-nicolson": ("gauss", 1), "bdf2": ("radau", 2)}  # scheme and order
 _CELLS = {1: 200, 2: 50, 3: 20}  # along each axis of a box, for finite differences
 _STEPS, _TOLERANCE, _SMALLEST = 30, 1e-9, 1 / 64
 
 
 def over_all_time(problem: Problem, settings: Settings) -> tuple[Problem, Settings]:
     """Settings that make one system of all of time; fields without a rate get an initial value, which nothing depends on."""
-    changes: dict[str, Any] = {
-        **_AS_SLABS.get(settings.time_scheme, {}),
-        "march": 0,
-        "iterations": max(1, settings.iterations),
-    }
-    if settings.discretisation == "fdm":
-        changes |= {"time_scheme": "simplex", "time_halvings": 0}
-        if settings.cells is None and settings.mesh_size is None:
-            space = problem.domain.dimension - isinstance(problem.domain, SpaceTime)
-            count = _CELLS[min(problem.domain.dimension, 3)]
-            changes |= {"cells": (count,) * space}
-            if isinstance(problem.domain, SpaceTime) and settings.time_cells is None:
-                changes |= {"time_cells": count}
+    changes: dict[str, Any] = {"iterations": max(1, settings.optimiser.iterations)}
+    time, mesh = settings.time, settings.mesh
+    if isinstance(time, March):
+        scheme, order = _AS_SLABS.get(time.scheme, (time.scheme, time.order))
+        changes["time"] = Slabs(time.steps, scheme, order, time.halvings)  # type: ignore[arg-type]
+    if isinstance(mesh, Differences) and mesh.cells is None and mesh.size is None:
+        count = _CELLS[min(problem.domain.dimension, 3)]
+        changes["cells"] = (count,) * (problem.domain.dimension - isinstance(problem.domain, SpaceTime))
+        if time is not None and time.steps is None:
+            changes["steps"] = count
     settings = settings.updated(changes)
-    if settings.time_scheme in ("radau", "gauss") and "initial" in problem.conditions:
+    stepped = isinstance(settings.time, Slabs) and settings.time.scheme != "galerkin"
+    if stepped and "initial" in problem.conditions:
         given = dict(problem.conditions["initial"])
         for f in problem.unknowns:
             given.setdefault(f.name, Dirichlet(0.0 if f.components == 1 else [0.0] * f.components))
         problem = replace(problem, boundary={**problem.conditions, "initial": given})
     return problem, settings
+
+
+def by_differences(settings: Settings) -> Settings:
+    """The same grid by finite differences, with time as a coordinate."""
+    changes: dict[str, Any] = {"mesh": Differences(settings.mesh.size, settings.mesh.cells)}
+    if settings.time is not None:
+        changes["time"] = Simplices(settings.time.steps)
+    return settings.updated(changes)
+
+
+def by_elements(settings: Settings) -> Settings:
+    """The same grid by finite elements."""
+    if isinstance(settings.mesh, Differences):
+        return settings.updated({"mesh": Meshing(settings.mesh.size, settings.mesh.cells)})
+    return settings
 
 
 def solve_in_steps(slabs: TimeSlabs, degree: int, quadrature: int | None = None) -> np.ndarray:
@@ -90,4 +102,4 @@ def _solve_window(window: Window, U: torch.Tensor, t: float) -> torch.Tensor:
         if factor < _SMALLEST:
             break
         U = U - factor * move
-    raise PcpinnError(f"Newton's method failed in the step to t = {t:g}", "take shorter steps (time_cells)")
+    raise PcpinnError(f"Newton's method failed in the step to t = {t:g}", "take shorter steps (more steps)")

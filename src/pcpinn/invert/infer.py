@@ -13,11 +13,13 @@ from ..problem.family import Family
 from ..problem.problem import Problem
 from ..problem.unknowns import Unknown
 from ..progress import Progress
+from ..solve.method import INVERSE_METHODS, Method
+from ..solve.settings import Settings, problem_is_over_time, resolve
 from .files import finish_inverse
 from .inference import Inference
 from .observations import Observations, as_data
+from .recipe import offer_inverse
 from .record import conclude
-from .settings import InverseSettings
 from .solution import InverseSolution
 from .truth import Truth
 
@@ -26,15 +28,15 @@ def infer(
     problem: Callable[..., Problem],
     data: Observations | Sequence[Observations],
     unknowns: Mapping[str, Unknown],
-    settings: InverseSettings | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
     *,
     out: str | Path | None = None,
     truth: Truth | None = None,
     progress: Progress | None = None,
     record: Mapping[str, Any] | None = None,
     resume: bool = False,
-    mesh: AnyMesh | None = None,
-    **changes: Any,
+    on: AnyMesh | None = None,
+    **choices: Any,
 ) -> InverseSolution:
     """Find the unknown coefficients of a problem from data.
 
@@ -44,17 +46,19 @@ def infer(
             `Free()`.
         data: observed values, one set or several.
         unknowns: name -> `Coefficient` or `Parameter`.
-        settings: all choices; keyword arguments change single ones.
+        settings: all choices by key, as in presets and `--set`, where they come as one mapping.
         out: a folder to record the run in; it must not exist, unless resumed.
         truth: to measure errors against; training never sees it.
-        progress, record, resume, mesh: as of `pcpinn.solve`.
+        progress, record, resume, on: as of `pcpinn.solve`.
+        choices: recipes by slot and single keys, as of `pcpinn.solve`; the loss is `Joint`.
 
     Raises:
         PcpinnError: for anything the user can put right; nothing has been written then.
     """
     started = time.perf_counter()
-    settings = (settings or InverseSettings()).updated(changes)
-    run = Inference(Family(problem, unknowns), as_data(data), settings, mesh, out, truth, progress, record, resume)
+    family = Family(problem, unknowns)
+    chosen = inverse_settings("infer", family, settings, choices)
+    run = Inference(family, as_data(data), chosen, on, out, truth, progress, record, resume)
     training, optimiser, setup_s = run.carry_out(started)
     run.progress.stage("errors")
     solution = conclude(run, training, optimiser.name)
@@ -69,3 +73,16 @@ def infer(
     if run.out is not None:
         finish_inverse(run.out, solution)
     return solution
+
+
+def inverse_settings(
+    method: str, family: Family, settings: Settings | Mapping[str, Any] | None, choices: Mapping[str, Any]
+) -> Settings:
+    """What a method is to be run with: settings that are complete already, or choices that complete its defaults."""
+    if isinstance(settings, Settings):
+        return settings.updated(choices)
+    over_time = problem_is_over_time(family.base)
+    return resolve(INVERSE_METHODS.find(method), over_time, {**(settings or {}), **choices})
+
+
+INVERSE_METHODS.register(Method("infer", offer_inverse, infer, inverse=True))

@@ -14,13 +14,14 @@ import torch
 
 from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
-from ..precondition import LU, AutoILU, Preconditioner
+from ..precondition import AutoILU, Preconditioner
 from ..problem.family import Family
 from ..problem.unknowns import Coefficient
 from ..progress import Progress
 from ..solution.folder import read_mesh_arrays, require_free
 from ..solve.build import make_device, make_mesh, make_network, make_preconditioner
-from ..train import Adam, Checkpoints, History, Optimiser, Snapshot, Stopping, Training, train
+from ..solve.settings import Settings
+from ..train import Checkpoints, GaussNewton, History, Optimiser, Snapshot, Stopping, Training, train
 from ..train.dense_newton import DenseGaussNewton
 from .choice import Choice, Discrete, chosen_hypers
 from .data import Between, DataTerm
@@ -30,12 +31,10 @@ from .loss import JointLoss, PriorRows
 from .model import InverseModel, make_coefficients
 from .observations import Observations
 from .prior import Hyper
-from .settings import InverseSettings
 from .setup import coefficient_prior, free_priors, known_nodes, make_equations, space_of
 from .truth import Truth
 
 _KNOWN = 1e-3  # known values are met to this part of their size, or to the floor of their prior if that is more
-_DIRECT = 30_000  # up to so many unknowns P is a complete factorisation
 _STAGES = (0.1, 0.4, 1.0)  # the weight of the equations grows
 _GAINS = (2.0, 1.0, 0.1)  # a stage ends when five iterations gain less log likelihood than this
 
@@ -56,7 +55,7 @@ class Inference:
         self,
         family: Family,
         data: tuple[Observations, ...],
-        settings: InverseSettings,
+        settings: Settings,
         mesh: AnyMesh | None,
         out: str | Path | None,
         truth: Truth | None,
@@ -67,14 +66,14 @@ class Inference:
         self.family, self.data, self.settings, self.truth = family, data, settings, truth
         self.out = Path(out) if out else None
         self.progress = progress or Progress()
-        self.device = make_device(settings.device)
+        self.device = make_device(settings.run.device)
         self.resume = resume
         if self.out is not None and not resume:
             require_free(self.out)
         elif resume and self.out is None:
             raise PcpinnError("resume needs the folder of the run", "give out=")
         base = family.base
-        self.facts = {"problem": base.name, "preset": None, **(record or {}), "method": "infer"}
+        self.facts = {"problem": base.name, "preset": None, **(record or {}), "method": settings.method.name}
         self.progress.stage("mesh")
         if resume and self.out is not None:
             mesh = read_mesh_arrays(self.out / "mesh.safetensors")
@@ -83,26 +82,26 @@ class Inference:
             one.check(base, self.mesh)
         self.progress.stage("assembly")
         self.equations: Equations = make_equations(family, self.mesh, settings)
-        self.estimate = any(d.noise is None for d in data) and settings.noise is None
+        self.estimate = any(d.noise is None for d in data) and settings.loss.noise_level is None
         spread = float(np.std(np.concatenate([d.values for d in data])))
-        self.noise = [_noise(d, settings.noise, 0.1 * spread or 1.0) for d in data]
+        self.noise = [_noise(d, settings.loss.noise_level, 0.1 * spread or 1.0) for d in data]
         self.priors = {
-            name: coefficient_prior(name, u, self.equations) if settings.prior == "auto" else None
+            name: coefficient_prior(name, u, self.equations) if settings.loss.prior == "auto" else None
             for name, u in family.unknowns.items()
             if isinstance(u, Coefficient)
         }
         free = free_priors(self.equations, spread or 1.0)
         self.discrete = Discrete(
-            self.equations, data, self.noise, self.priors, free, self.estimate, settings.loss == "huber"
+            self.equations, data, self.noise, self.priors, free, self.estimate, settings.loss.misfit == "huber"
         )
         self.model = self._model()
-        robust = settings.loss == "huber"
+        robust = settings.loss.misfit == "huber"
         terms = [DataTerm(d, n, self.model.network, family.base, robust) for d, n in zip(data, self.noise, strict=True)]
         self.loss = JointLoss(self.model, self.equations, terms, self._weights())
         self.loss.known = self._known({})
         self.choice: Choice | None = None
-        self.newton = settings.optimiser in ("auto", "gauss-newton")
-        self.loss.recipe, self.loss.refresh_every = self._preconditioner, settings.refresh
+        self.newton = isinstance(settings.optimiser, GaussNewton)
+        self.loss.recipe, self.loss.refresh_every = self._preconditioner, settings.loss.refresh
         self.loss.derivatives = self.newton
         if self.newton:
             self.loss.between = [Between(d, self.model.network, self.equations) for d in data]
@@ -116,7 +115,7 @@ class Inference:
         return InverseModel(self.family, network, coefficients)
 
     def _weights(self) -> np.ndarray:
-        if self.settings.weights == "mass":
+        if self.settings.loss.norm == "mass":
             return self.equations.discretisation.weights
         return np.full(self.equations.size, 1.0 / self.equations.size)
 
@@ -132,11 +131,8 @@ class Inference:
         return result
 
     def _preconditioner(self, tangent: Tangent) -> Preconditioner:
-        settings = self.settings
-        if settings.preconditioner == "auto" and self.equations.size <= _DIRECT:
-            return LU(settings.sweep_tolerance)
         form = self.equations.discretisation
-        recipe = make_preconditioner(settings, form)
+        recipe = make_preconditioner(self.settings, form)
         if isinstance(recipe, AutoILU):
             components = np.asarray(form.unknown_components)
             return recipe.choose(tangent.A, form.unknown_nodes, form.weights, components).preconditioner
@@ -147,21 +143,19 @@ class Inference:
     def carry_out(self, started: float) -> tuple[Training, Optimiser, float]:
         """Warm-up, choice of priors, joint training; how it ended, by which optimiser, and the seconds of the set-up."""
         settings = self.settings
-        optimiser: Optimiser = (
-            DenseGaussNewton(settings.damping)
-            if self.newton
-            else Adam(settings.learning_rate, settings.beta1, settings.beta2)
-        )
-        stages = [_Stage(0.0, settings.warmup)]
+        optimiser: Optimiser = DenseGaussNewton(settings.optimiser.damping) if self.newton else settings.optimiser
+        stages = [_Stage(0.0, settings.loss.warmup)]
         if self.newton:
-            share = [settings.iterations // len(_STAGES)] * len(_STAGES)
-            share[-1] += settings.iterations - sum(share)
-            stages += [_Stage(k * settings.equations, n, g) for k, n, g in zip(_STAGES, share, _GAINS, strict=True)]
+            share = [settings.optimiser.iterations // len(_STAGES)] * len(_STAGES)
+            share[-1] += settings.optimiser.iterations - sum(share)
+            stages += [
+                _Stage(k * settings.loss.equation_weight, n, g) for k, n, g in zip(_STAGES, share, _GAINS, strict=True)
+            ]
         else:
-            stages += [_Stage(settings.equations, settings.iterations)]
+            stages += [_Stage(settings.loss.equation_weight, settings.optimiser.iterations)]
         checkpoints, snapshot = None, None
         if self.out is not None:
-            checkpoints = Checkpoints(self.out, settings.checkpoint_every)
+            checkpoints = Checkpoints(self.out, settings.run.checkpoint_every)
             if not self.resume:
                 fields = [asdict(f) for f in self.family.base.unknowns]
                 create_inverse(
@@ -204,10 +198,15 @@ class Inference:
                 checkpoints.facts |= {} if self.choice is None else {"noise_factor": self.choice.noise_factor}
                 checkpoints.context = {"anchor": loss.anchor, "age": loss.age}
             if number <= 1 or state is None:
-                state = optimiser.start(loss, settings.seed)
+                state = optimiser.start(loss, settings.run.seed)
             here = resumed or Snapshot(done, seconds, self.model.theta.detach().clone(), state, history)
             stopping = Stopping(
-                done + stage.iterations, 0.0, settings.time_limit, settings.patience or 0, stage.gain, done
+                done + stage.iterations,
+                0.0,
+                settings.run.time_limit,
+                settings.optimiser.patience or 0,
+                stage.gain,
+                done,
             )
             training = train(loss, optimiser, stopping, None, self.progress, checkpoints, here)
             done, seconds, history, state = training.iterations, training.seconds, training.history, here.state

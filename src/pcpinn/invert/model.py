@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ..network import MLP, Architecture, Features
 from ..problem.family import Family
 from ..problem.unknowns import Coefficient, Parameter, Unknown
-from .settings import InverseSettings
+from ..solve.settings import Settings
 
 
 class Bounded:
@@ -160,14 +160,14 @@ def make_coefficient(
     unknown: Coefficient,
     lower: np.ndarray,
     upper: np.ndarray,
-    settings: InverseSettings,
+    settings: Settings,
     seed: int,
     device: torch.device,
 ) -> CoefficientNetwork:
     """An untrained network over a box, seeded; it begins close to the first guess."""
     features = Features("log", 2, -2.0, -1.0)
-    width, depth = settings.coefficient_width or unknown.width, settings.coefficient_depth or unknown.depth
-    architecture = Architecture(width, depth, settings.activation, "glorot-normal", features)
+    width, depth = settings.loss.coefficient_width or unknown.width, settings.loss.coefficient_depth or unknown.depth
+    architecture = Architecture(width, depth, settings.network.activation, "glorot-normal", features)
     base = MLP(architecture, lower.tolist(), upper.tolist(), 1, torch.Generator().manual_seed(seed))
     with torch.no_grad():
         base.theta[-base.head_size :] *= 0.1
@@ -175,7 +175,7 @@ def make_coefficient(
 
 
 def make_coefficients(
-    family: Family, nodes: np.ndarray, has_time: bool, settings: InverseSettings, device: torch.device
+    family: Family, nodes: np.ndarray, has_time: bool, settings: Settings, device: torch.device
 ) -> dict[str, CoefficientNetwork]:
     """One for each `Coefficient`, over the box of all nodes (m, d); d counts time, which most do not depend on."""
     result = {}
@@ -183,5 +183,5 @@ def make_coefficients(
         if isinstance(unknown, Coefficient):
             d = nodes.shape[1] - (has_time and not unknown.over_time)
             box = nodes.min(axis=0)[:d], nodes.max(axis=0)[:d]
-            result[name] = make_coefficient(unknown, *box, settings, settings.seed + 1000 + k, device)
+            result[name] = make_coefficient(unknown, *box, settings, settings.run.seed + 1000 + k, device)
     return result

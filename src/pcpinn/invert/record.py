@@ -27,7 +27,7 @@ def conclude(run: Inference, training: Training, optimiser: str) -> InverseSolut
     settings, equations, model = run.settings, run.equations, run.model
     result: dict[str, Any] = {
         **run.facts,
-        "seed": settings.seed,
+        "seed": settings.run.seed,
         "device": run.device.type,
         "dofs": equations.size,
         "parameters": len(model.theta),
@@ -36,14 +36,14 @@ def conclude(run: Inference, training: Training, optimiser: str) -> InverseSolut
         "loss": training.loss if math.isfinite(training.loss) else None,
         "optimiser": optimiser,
         "optimiser_reason": "the joint loss is a least-squares problem"
-        if settings.optimiser == "auto"
+        if settings.asked.get("optimiser") in (None, "auto")
         else "asked for",
         "discretisation": {
             "name": equations.discretisation.name,
-            "degree": settings.degree,
+            "degree": settings.mesh.degree,
             "cells": run.mesh.cell_count,
         },
-        "preconditioner": {**run.loss.describe(), "refresh": settings.refresh},
+        "preconditioner": {**run.loss.describe(), "refresh": settings.loss.refresh},
     }
     plain = {"mesh": run.mesh, "result": result, "history": training.history, "settings": settings.to_dict()}
     solution = InverseSolution.from_model(model, plain, _uncertainty(run), run.data)

@@ -18,7 +18,7 @@ from ..mesh.slab_mesh import SlabMesh
 from ..problem.conditions import Dirichlet, Neumann
 from ..problem.problem import Problem
 from ..solution.solution import Solution
-from .settings import InverseSettings
+from ..solve.settings import Settings
 from .truth import Uncertainty
 
 
@@ -53,15 +53,17 @@ def restored_uncertainty(path: Path, plain: Solution) -> Uncertainty:
 
 def restored_form(plain: Solution) -> FiniteElements | TimeSlabs:
     """The discretisation of a run, from its mesh, fields and settings; for nodes and interpolation alone."""
-    settings, mesh = InverseSettings.from_dict(plain.settings), plain.mesh
+    settings, mesh = Settings.from_dict(plain.settings), plain.mesh
     names = {name: Neumann(0.0) for name in mesh.boundary_names}
     source = _nothing(len(plain.fields))
     if not isinstance(mesh, SlabMesh):
         stand_in = Problem(mesh, source=source, fields=plain.fields, boundary=_per_field(names, plain))
-        return FiniteElements(stand_in, mesh, settings.degree, settings.quadrature)
+        return FiniteElements(stand_in, mesh, settings.mesh.degree, settings.mesh.quadrature)
     conditions = {**names, "initial": {f.name: Dirichlet(_zeros(f.components)) for f in plain.fields}}
     stand_in = Problem(mesh, source=source, fields=plain.fields, boundary=_per_field(conditions, plain))
-    return TimeSlabs(stand_in, mesh, settings.time_scheme, settings.time_order, settings.degree, settings.quadrature)
+    return TimeSlabs(
+        stand_in, mesh, settings.time.scheme, settings.time.order, settings.mesh.degree, settings.mesh.quadrature
+    )
 
 
 def _zeros(components: int) -> float | list[float]:

@@ -22,33 +22,33 @@ from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..problem.conditions import Value, evaluate
 from ..problem.family import Family
 from ..problem.unknowns import Coefficient
+from ..solve.settings import Settings
 from .equations import Equations
 from .prior import FieldPrior, Hyper
-from .settings import InverseSettings
 
 _MODES = 60
 _LENGTH = 0.25  # first length, in parts of the domain; with a longer one, values on all sides would leave next to nothing open
 _DENSE = 1500  # eigenproblems up to this size are dense
 
 
-def make_equations(family: Family, mesh: AnyMesh, settings: InverseSettings) -> Equations:
+def make_equations(family: Family, mesh: AnyMesh, settings: Settings) -> Equations:
     """F(u, c) on a mesh."""
-    extended = family.extended
+    extended, recipe = family.extended, settings.mesh
     if isinstance(mesh, SlabMesh):
         for name, unknown in family.unknowns.items():
             if isinstance(unknown, Coefficient) and unknown.over_time:
                 raise PcpinnError(
-                    f"coefficient {name!r} depends on time, which slabs of time do not take", "use time_scheme=simplex"
+                    f"coefficient {name!r} depends on time, which slabs of time do not take", "use time=simplex"
                 )
-        count = ScalarSpace(mesh.space, extended.unknowns[0].degree_in(settings.degree)).size
+        count = ScalarSpace(mesh.space, extended.unknowns[0].degree_in(recipe.degree)).size
         start = family.start.expand(count, -1).clone()
         return Equations(
             family,
             TimeSlabs(
-                extended, mesh, settings.time_scheme, settings.time_order, settings.degree, settings.quadrature, start
+                extended, mesh, settings.time.scheme, settings.time.order, recipe.degree, recipe.quadrature, start
             ),
         )
-    return Equations(family, FiniteElements(extended, mesh, settings.degree, settings.quadrature))
+    return Equations(family, FiniteElements(extended, mesh, recipe.degree, recipe.quadrature))
 
 
 def space_of(equations: Equations) -> ScalarSpace:

@@ -24,15 +24,15 @@ _MOST_CELLS = 20_000_000  # more would fill the memory long before a result
 
 def generate_mesh(
     domain: Domain,
-    mesh_size: float | None = None,
+    size: float | None = None,
     cells: int | Sequence[int] | None = None,
     curved: bool = True,
     grading: float | None = None,
     curvature: float | None = None,
     periodic: Iterable[tuple[str, str]] = (),
-    time_cells: int | None = None,
+    steps: int | None = None,
     kinks: Sequence[Sequence[float]] = (),
-    layers: int = 0,
+    lines: int = 0,
     corners: Sequence[Sequence[float]] = (),
     corner_size: float = 1e-3,
 ) -> Mesh:
@@ -40,15 +40,15 @@ def generate_mesh(
 
     Args:
         domain: a `Shape`, or a `SpaceTime` made by `shape.over(start, end)`.
-        mesh_size: longest edge wanted. Without it and without `cells`, a fraction of the longest side.
+        size: longest edge wanted. Without it and without `cells`, a fraction of the longest side.
         cells: numbers of cells (nx, [ny, [nz]]) of a structured mesh of an Interval, Rectangle or Box.
         curved: follow curved sides in two dimensions with quadratic triangles. Meshes in 3D and with time are straight.
         grading: how fast cell sizes may change, from 0 (uniform) to 1; netgen's own choice is 0.3.
         curvature: cells per radius of curvature along curved sides; netgen's own choice is 2.
         periodic: pairs of boundary names whose sides get matching nodes.
-        time_cells: layers of cells in time; by default as many as cells along the longest side.
+        steps: cells along time; by default as many as cells along the longest side.
         kinks: for each coordinate the places where lines of a structured mesh must run.
-        layers: further lines on either side of each of these, closer and closer: for singularities where kinks cross.
+        lines: further lines on either side of each of these, closer and closer: for singularities where kinks cross.
         corners: points towards which an unstructured mesh gets finer, down to cells of `corner_size`.
     """
     if not isinstance(domain, Domain):
@@ -63,38 +63,38 @@ def generate_mesh(
             f"{type(shape).__name__} over time has {domain.dimension} coordinates, and meshes stop at 3",
             "use a shape of one or two dimensions over time, or step through time",
         )
-    if time_cells is not None and not timed:
-        raise PcpinnError(f"time_cells is {time_cells!r}, but the domain has no time", "use shape.over(start, end)")
-    size = _check_size(domain, shape, mesh_size, cells)
+    if steps is not None and not timed:
+        raise PcpinnError(f"steps is {steps!r}, but the domain has no time", "use shape.over(start, end)")
+    longest = _check_size(domain, shape, size, cells)
     if grading is not None and not 0 < positive(grading, "grading") <= 1:
         raise PcpinnError(f"grading is {grading:g}, but it must be between 0 and 1", "try 0.3")
     if curvature is not None:
         positive(curvature, "curvature")
     counts = None if cells is None else _check_cells(shape, cells, grading, curvature)
-    if layers and (counts is None or not any(kinks)):
+    if lines and (counts is None or not any(kinks)):
         raise PcpinnError(
-            f"layers is {layers}, but there are no {'kinks' if counts else 'cells'}", "give cells and kinks"
+            f"lines is {lines}, but there are no {'kinks' if counts else 'cells'}", "give cells and kinks"
         )
-    lines = _check_lines(domain, kinks)
+    through = _check_kinks(domain, kinks)
     if any(len(point) != shape.dimension for point in corners) or not positive(corner_size, "corner_size"):
         raise PcpinnError(f"corners={corners!r} are not points in {shape.dimension} dimensions", "give 0,1;1,1, say")
-    steps = _steps(domain, shape, size, counts, time_cells)
-    _check_count(domain, shape, size, counts, steps)
+    count = _steps(domain, shape, longest, counts, steps)
+    _check_count(domain, shape, longest, counts, count)
 
     space_pairs = tuple(pair for pair in pairs if not timed or {"initial", "final"}.isdisjoint(pair))
     if counts is not None:
-        sides = zip(*shape.bounds, counts, lines, strict=False)
-        axes = [mesh_lines(a, b, n, through, layers) for a, b, n, through in sides]
+        sides = zip(*shape.bounds, counts, through, strict=False)
+        axes = [mesh_lines(a, b, n, at, lines) for a, b, n, at in sides]
         mesh = tensor_mesh(axes, shape.side_names)  # type: ignore[attr-defined]
     elif shape.dimension == 1:
-        mesh = mesh_line(shape, size)
+        mesh = mesh_line(shape, longest)
     else:
         fine = [(point, corner_size) for point in corners]
         options: dict[str, Any] = {"grading": grading, "curvature": curvature, "periodic": space_pairs, "fine": fine}
-        mesh = mesh_shape(shape, size, curved=curved and not timed, **options)
+        mesh = mesh_shape(shape, longest, curved=curved and not timed, **options)
     if isinstance(domain, SpaceTime):
         check_mesh(mesh)
-        times = mesh_lines(domain.start, domain.end, steps, lines[-1], layers)
+        times = mesh_lines(domain.start, domain.end, count, through[-1], lines)
         rank = periodic_classes(mesh, space_pairs) if space_pairs else None
         mesh = extrude(mesh, times, ("initial", "final"), has_time=True, rank=rank)
     check_mesh(mesh)
@@ -103,29 +103,29 @@ def generate_mesh(
     return mesh
 
 
-def _check_size(domain: Domain, shape: Shape, mesh_size: float | None, cells: object) -> float:
-    if mesh_size is None:
+def _check_size(domain: Domain, shape: Shape, size: float | None, cells: object) -> float:
+    if size is None:
         return shape.extent / _DEFAULT_CELLS[domain.dimension]
     if cells is not None:
         raise PcpinnError(
-            f"both mesh_size = {mesh_size!r} and cells = {cells!r} are given", "give one: cells for a structured mesh"
+            f"both size = {size!r} and cells = {cells!r} are given", "give one: cells for a structured mesh"
         )
-    return positive(mesh_size, "mesh_size")
+    return positive(size, "size")
 
 
 def _check_cells(shape: Shape, cells: Any, grading: object, curvature: object) -> tuple[int, ...]:
     if not isinstance(shape, Interval | Rectangle | Box):
         raise PcpinnError(
             f"cells = {cells!r} asks for a structured mesh, but the shape is a {type(shape).__name__}",
-            "use mesh_size for shapes other than Interval, Rectangle and Box",
+            "use size for shapes other than Interval, Rectangle and Box",
         )
     if grading is not None or curvature is not None:
-        raise PcpinnError("grading and curvature have no effect on a structured mesh", "drop them, or use mesh_size")
+        raise PcpinnError("grading and curvature have no effect on a structured mesh", "drop them, or use size")
     counts = tuple(cells) if isinstance(cells, Iterable) and not isinstance(cells, str) else (cells,)
     if len(counts) != shape.dimension:
         raise PcpinnError(
             f"cells = {cells!r} has {len(counts)} numbers for {shape.dimension} dimensions in space",
-            "give one number of cells per dimension, and time_cells for time",
+            "give one number of cells per dimension, and steps for time",
         )
     return tuple(_whole(n, "cells") for n in counts)
 
@@ -136,7 +136,7 @@ def _whole(value: Any, what: str) -> int:
     return int(value)
 
 
-def _check_lines(domain: Domain, kinks: Sequence[Sequence[float]]) -> list[Sequence[float]]:
+def _check_kinks(domain: Domain, kinks: Sequence[Sequence[float]]) -> list[Sequence[float]]:
     """One list of places per coordinate."""
     if kinks and len(kinks) != domain.dimension:
         raise PcpinnError(
@@ -146,12 +146,12 @@ def _check_lines(domain: Domain, kinks: Sequence[Sequence[float]]) -> list[Seque
     return list(kinks) or [()] * domain.dimension
 
 
-def _steps(domain: Domain, shape: Shape, size: float, counts: tuple[int, ...] | None, time_cells: Any) -> int:
+def _steps(domain: Domain, shape: Shape, size: float, counts: tuple[int, ...] | None, steps: Any) -> int:
     """Layers in time. Time has another unit than space, so the default counts cells instead of measuring them."""
     if domain is shape:
         return 1
-    if time_cells is not None:
-        return _whole(time_cells, "time_cells")
+    if steps is not None:
+        return _whole(steps, "steps")
     return max(counts) if counts else max(4, int(np.ceil(min(shape.extent / size, _MOST_CELLS))))
 
 
@@ -162,7 +162,7 @@ def _check_count(domain: Domain, shape: Shape, size: float, counts: tuple[int, .
     simplices = {1: 1, 2: 2, 3: 6}[domain.dimension]  # per box of a grid
     estimate = float(np.prod(per_axis)) * steps * simplices
     if estimate > _MOST_CELLS:
-        asked = f"cells = {counts}" if counts else f"mesh_size = {size:g}"
+        asked = f"cells = {counts}" if counts else f"size = {size:g}"
         raise PcpinnError(
             f"{asked} would give about {estimate:.2g} cells, more than the limit of {_MOST_CELLS:.2g}",
             "mesh coarser; for small details set curvature or grading instead",

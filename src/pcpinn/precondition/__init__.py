@@ -1,4 +1,4 @@
-"""Preconditioners: one protocol, one autograd wrapper."""
+"""Preconditioners: one protocol, one autograd wrapper, one file each."""
 
 from .amg import AMG
 from .auto import AutoILU, Tightened, tighten
@@ -8,14 +8,18 @@ from .kept import Kept
 from .operator import PreconditionedResidual
 from .protocol import DeviceSolver, Preconditioner
 from .quality import Quality, estimate_quality
+from .recipe import PRECONDITIONERS, Assembled, Preconditioning
 from .refined import Refined
 from .separable import Separable
+from .stages import Stages
 from .time_order import TimeOrder
 
 __all__ = [
     "AMG",
     "ILU",
     "LU",
+    "PRECONDITIONERS",
+    "Assembled",
     "AutoILU",
     "DeviceSolver",
     "Identity",
@@ -23,10 +27,12 @@ __all__ = [
     "Kept",
     "PreconditionedResidual",
     "Preconditioner",
+    "Preconditioning",
     "Quality",
     "Refined",
     "RowBalancing",
     "Separable",
+    "Stages",
     "Tightened",
     "TimeOrder",
     "estimate_quality",

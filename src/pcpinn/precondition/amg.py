@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,7 @@ from ..errors import PcpinnError
 from .chebyshev import contraction
 from .coarsening import OTHERWISE, coarsenings, make_hierarchy, not_positive
 from .multigrid import Cycle, Hierarchy, MultigridSolver
+from .recipe import PRECONDITIONERS, Assembled
 
 _LANCZOS = 15
 
@@ -37,8 +38,9 @@ class AMGState:
     solver: MultigridSolver
 
 
+@PRECONDITIONERS.register
 @dataclass(frozen=True)
-class AMG:
+class AMG(Assembled):
     """V-cycles with a Chebyshev smoother, accelerated by Chebyshev's polynomial. The work grows as N.
 
     Both of pyamg's ways to coarsen are tried, and the better kept; everything that is applied is symmetric.
@@ -50,13 +52,10 @@ class AMG:
 
     cycles: int = 3
     smoother_steps: int = 2
-    name = "amg"
-    prefers_torch = True
 
-    def __post_init__(self) -> None:
-        for key, value in (("cycles", self.cycles), ("smoother_steps", self.smoother_steps)):
-            if value < 1:
-                raise PcpinnError(f"{key}={value} of the multigrid must be at least 1", "leave it out for the default")
+    name: ClassVar[str] = "amg"
+    positive: ClassVar[tuple[str, ...]] = ("cycles", "smoother_steps")
+    prefers_torch: ClassVar[bool] = True
 
     def build(self, A: sp.csr_matrix) -> AMGState:
         """Coarsen the free part of A, which must be symmetric and positive definite."""

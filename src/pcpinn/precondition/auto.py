@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..discretize.system import Discretisation
 from ..errors import PcpinnError
 from .factorised import ILU, Factors
 from .protocol import Preconditioner
 from .quality import Quality, estimate_quality
+from .recipe import PRECONDITIONERS, Assembled, Ordering
 from .refined import Refined
 
 _BYTES = 12  # per entry of a factor: a double and a 32-bit index
 _MOST_ENTRIES = 1.5e9  # SuperLU counts them in 32 bits, with its own reserve
 _FIRST_FILL, _FILL_GROWTH, _LEAST_FILL = 10.0, 4.0, 2.0
 _SMALLEST_DROP = 1e-10
-_ORDERINGS = ("COLAMD", "MMD_AT_PLUS_A")
 _MOST_REFINEMENT = 8
 
 
@@ -68,29 +69,48 @@ class Tightened:
         return {"trail": [a.describe() for a in self.trail], "reason": self.reason}
 
 
+@PRECONDITIONERS.register
 @dataclass(frozen=True)
-class AutoILU:
-    """The wish for an ILU that is close enough to A; `choose` turns it into one, given the nodes.
+class AutoILU(Assembled):
+    """An ILU whose drop tolerance is lowered until P is close enough to A; order of elimination and fill are chosen, too.
 
     Attributes:
-        target: largest `Quality.smooth` wanted.
-        memory_gib: most memory for L and U.
-        start_drop: the first drop tolerance.
-        sweep_tolerance: as in ILU.
+        quality_target: largest ||I - P^-1 A|| on smooth functions.
+        sweep_tolerance: relative error that triangular solves on a GPU may have.
+        memory: GiB that L and U may take.
     """
 
-    target: float = 0.02
-    memory_gib: float = 4.0
-    start_drop: float = 1e-2
+    quality_target: float = 0.02
     sweep_tolerance: float = 1e-6
-    name = "ilu"
+    memory: float = field(default=4.0, metadata={"hidden": True})
+
+    name: ClassVar[str] = "auto-ilu"
+    positive: ClassVar[tuple[str, ...]] = ("quality_target", "sweep_tolerance")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.refinement:
+            raise PcpinnError(
+                f"auto-ilu adds refinement by itself where it helps, so refinement={self.refinement} has no place",
+                "leave refinement out, or use preconditioner=ilu with a drop tolerance of your own",
+            )
+
+    def fitted(self, discretisation: Discretisation, memory: float) -> AutoILU:
+        """With the memory that the run may use."""
+        return replace(self, memory=memory)
 
     def choose(
         self, A: sp.csr_matrix, nodes: np.ndarray, weights: np.ndarray, components: np.ndarray | None = None
     ) -> Tightened:
         """See `tighten`."""
         return tighten(
-            A, nodes, weights, self.target, self.start_drop, self.memory_gib, components, self.sweep_tolerance
+            A,
+            nodes,
+            weights,
+            self.quality_target,
+            memory_budget_gib=self.memory,
+            components=components,
+            sweep_tolerance=self.sweep_tolerance,
         )
 
 
@@ -147,7 +167,9 @@ def tighten(
             reason = f"the quality {quality.smooth:.2g} is within quality_target={target:g}"
         elif limit == most and (spoilt or state.fill > 0.7 * most):
             gib = state.fill * A.nnz * _BYTES / 2**30
-            reason = f"L and U hold {gib:.2g} GiB of memory_gib={memory_budget_gib:g}; a smaller drop tolerance would not fit"
+            reason = (
+                f"L and U hold {gib:.2g} GiB of memory={memory_budget_gib:g}; a smaller drop tolerance would not fit"
+            )
         elif drop <= _SMALLEST_DROP:
             reason = f"the drop tolerance is {drop:.0e} and the rest is rounding"
         drop, limit = _lower(drop), min(most, max(limit, round(_FILL_GROWTH * state.fill, 1)))
@@ -155,23 +177,23 @@ def tighten(
     return _refine(A, best, trail, reason, target, (nodes, weights, components))
 
 
-def _smaller(A: sp.csr_matrix, drop: float, limit: float) -> str:
+def _smaller(A: sp.csr_matrix, drop: float, limit: float) -> Ordering:
     """The order of elimination with the smaller factors at the first, cheapest drop tolerance."""
-    fills = {}
-    for ordering in _ORDERINGS:
+    fills: dict[Ordering, float] = {}
+    for ordering in get_args(Ordering):
         try:
             fills[ordering] = ILU(drop, limit, ordering=ordering).build(A).fill
         except PcpinnError:
             fills[ordering] = math.inf
-    return min(_ORDERINGS, key=fills.__getitem__)
+    return min(fills, key=fills.__getitem__)
 
 
 def _too_little(A: sp.csr_matrix, memory_gib: float, fill: float) -> PcpinnError:
     needed = fill * A.nnz * _BYTES / 2**30
     return PcpinnError(
-        f"memory_gib={memory_gib:g} is too little: the factors of a matrix with {A.nnz} entries need at least "
+        f"memory={memory_gib:g} is too little: the factors of a matrix with {A.nnz} entries need at least "
         f"{needed:.3g} GiB",
-        f"set memory_gib={2 * needed:.2g} or more, or use preconditioner=amg or a coarser mesh",
+        f"set memory={2 * needed:.2g} or more, or use preconditioner=amg or a coarser mesh",
     )
 
 

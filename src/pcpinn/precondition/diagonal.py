@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
+from .recipe import PRECONDITIONERS, Assembled
 from .torch_sparse import scale_rows
 
 
@@ -37,6 +38,7 @@ class _Diagonal:
     """P = diag(state)."""
 
     prefers_torch = False
+    near_identity: ClassVar[bool] = False
 
     def apply(self, state: np.ndarray, r: np.ndarray) -> np.ndarray:
         """P^-1 r."""
@@ -57,11 +59,12 @@ class _Diagonal:
         return {}
 
 
+@PRECONDITIONERS.register
 @dataclass(frozen=True)
-class Jacobi(_Diagonal):
+class Jacobi(_Diagonal, Assembled):
     """P = diag(A)."""
 
-    name = "jacobi"
+    name: ClassVar[str] = "jacobi"
 
     def build(self, A: sp.csr_matrix) -> np.ndarray:
         """The diagonal; it must not vanish."""
@@ -74,11 +77,12 @@ class Jacobi(_Diagonal):
         return diagonal
 
 
+@PRECONDITIONERS.register
 @dataclass(frozen=True)
-class RowBalancing(_Diagonal):
+class RowBalancing(_Diagonal, Assembled):
     """P = diag of the Euclidean norms of the rows of A."""
 
-    name = "row-balancing"
+    name: ClassVar[str] = "row-balancing"
 
     def build(self, A: sp.csr_matrix) -> np.ndarray:
         """Row norms."""
@@ -90,11 +94,12 @@ class RowBalancing(_Diagonal):
         return norms
 
 
+@PRECONDITIONERS.register
 @dataclass(frozen=True)
-class Identity(_Diagonal):
+class Identity(_Diagonal, Assembled):
     """P = I: the discretised residual as it is."""
 
-    name = "none"
+    name: ClassVar[str] = "none"
 
     def build(self, A: sp.csr_matrix) -> np.ndarray:
         """Ones."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,7 @@ import torch
 
 from ..errors import PcpinnError
 from .device_factors import FactorSolver
+from .recipe import ORDERINGS, PRECONDITIONERS, Assembled, Ordering
 
 
 @dataclass(frozen=True)
@@ -43,37 +44,39 @@ class _SuperLU:
         return FactorSolver(state.lu, dtype, device, self.sweep_tolerance, columns)
 
     def describe(self, state: Factors) -> dict[str, Any]:
-        """Settings and fill."""
-        settings = asdict(self)  # type: ignore[call-overload]
-        del settings["sweep_tolerance"]  # the device solver says what it came to
-        if settings.get("ordering") == "COLAMD":
-            del settings["ordering"]
-        return {**settings, "fill": round(state.fill, 3)}
+        """Fill; the device solver says what sweep_tolerance came to."""
+        return {"fill": round(state.fill, 3)}
 
 
+@PRECONDITIONERS.register
 @dataclass(frozen=True)
-class ILU(_SuperLU):
+class ILU(_SuperLU, Assembled):
     """Incomplete LU with threshold dropping: P = L U, entries below `drop_tolerance` of their column left out.
 
     Attributes:
         drop_tolerance: relative size below which an entry is left out.
         fill_factor: most entries of L and U together, in multiples of those of A. As soon as it binds, larger entries are
             left out too and P is far worse than the drop tolerance promises.
-        sweep_tolerance: relative error that triangular solves on a device may have.
-        ordering: SuperLU's order of elimination. MMD_AT_PLUS_A is faster and smaller for diffusion, COLAMD for waves.
+        sweep_tolerance: relative error that triangular solves on a GPU may have.
+        ordering: order of elimination: colamd, or mmd (smaller and faster for diffusion, bad for waves).
     """
 
     drop_tolerance: float = 1e-4
     fill_factor: float = 20.0
     sweep_tolerance: float = 1e-6
-    ordering: str = "COLAMD"
-    name = "ilu"
+    ordering: Ordering = "colamd"
+
+    name: ClassVar[str] = "ilu"
+    positive: ClassVar[tuple[str, ...]] = ("drop_tolerance", "fill_factor", "sweep_tolerance")
 
     def build(self, A: sp.csr_matrix) -> Factors:
         """Factorise incompletely, with a fill-reducing ordering."""
         try:
             lu = spla.spilu(
-                A.tocsc(), drop_tol=self.drop_tolerance, fill_factor=self.fill_factor, permc_spec=self.ordering
+                A.tocsc(),
+                drop_tol=self.drop_tolerance,
+                fill_factor=self.fill_factor,
+                permc_spec=ORDERINGS[self.ordering],
             )
         except (RuntimeError, MemoryError) as error:
             raise PcpinnError(
@@ -83,13 +86,27 @@ class ILU(_SuperLU):
             ) from error
         return _checked(lu, A)
 
+    def describe(self, state: Factors) -> dict[str, Any]:
+        """Settings and fill."""
+        settings: dict[str, Any] = {"drop_tolerance": self.drop_tolerance, "fill_factor": self.fill_factor}
+        if self.ordering != "colamd":
+            settings["ordering"] = self.ordering
+        return {**settings, **super().describe(state)}
 
+
+@PRECONDITIONERS.register
 @dataclass(frozen=True)
-class LU(_SuperLU):
-    """Complete factorisation, the exact limit P = A: training becomes regression onto the discrete solution."""
+class LU(_SuperLU, Assembled):
+    """Complete factorisation, the exact limit P = A: training becomes regression onto the discrete solution.
+
+    Attributes:
+        sweep_tolerance: relative error that triangular solves on a GPU may have.
+    """
 
     sweep_tolerance: float = 1e-6
-    name = "lu"
+
+    name: ClassVar[str] = "lu"
+    positive: ClassVar[tuple[str, ...]] = ("sweep_tolerance",)
 
     def build(self, A: sp.csr_matrix) -> Factors:
         """Factorise completely."""

@@ -5,8 +5,8 @@ Exact, and applied by dense products alone (Lynch, Rice and Thomas 1964). It ser
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -14,7 +14,10 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from ..discretize.system import Discretisation
 from ..errors import PcpinnError
+from .recipe import PRECONDITIONERS, Assembled
+from .time_order import require_slabs
 
 _LARGEST = 6000  # eigenvectors of a factor are dense
 _OTHERWISE = "use preconditioner=ilu (or time-order for problems that step forward in time)"
@@ -34,8 +37,13 @@ class Modes:
     shape: tuple[int, int]
 
 
+def _nothing() -> np.ndarray:
+    return np.zeros(0, dtype=bool)
+
+
+@PRECONDITIONERS.register
 @dataclass(frozen=True)
-class Separable:
+class Separable(Assembled):
     """P = A for a matrix with two symmetric Kronecker terms; prescribed unknowns are whole layers and whole nodes.
 
     Attributes:
@@ -43,11 +51,23 @@ class Separable:
         fixed_layers, fixed_nodes: which layers and nodes hold prescribed values.
     """
 
-    terms: Terms
-    fixed_layers: np.ndarray
-    fixed_nodes: np.ndarray
-    name = "separable"
-    prefers_torch = True
+    terms: Terms = field(default=(), metadata={"hidden": True})
+    fixed_layers: np.ndarray = field(default_factory=_nothing, compare=False, metadata={"hidden": True})
+    fixed_nodes: np.ndarray = field(default_factory=_nothing, compare=False, metadata={"hidden": True})
+
+    name: ClassVar[str] = "separable"
+    prefers_torch: ClassVar[bool] = True
+
+    def fitted(self, discretisation: Discretisation, memory: float) -> Separable:
+        """With the Kronecker terms of a discretisation.
+
+        Raises:
+            PcpinnError: when it has none.
+        """
+        parts = require_slabs(discretisation, self.name).kronecker
+        if parts is None:
+            raise PcpinnError("separable needs coefficients that do not depend on time", "use preconditioner=auto-ilu")
+        return replace(self, terms=parts.terms, fixed_layers=parts.fixed_layers, fixed_nodes=parts.fixed_nodes)
 
     def build(self, A: sp.csr_matrix) -> Modes:
         """Diagonalise the factors, and make sure that they are those of A.

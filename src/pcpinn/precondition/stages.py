@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,19 +22,21 @@ from ..discretize.spatial_form import SpatialForm
 from ..discretize.window import WindowMatrix
 from ..errors import PcpinnError
 from .polynomial import PolynomialSolver
+from .recipe import ORDERINGS, PRECONDITIONERS, Ordering, Preconditioning
 
 _DENSE_ROWS = 24_000
 _SMALL = 3_000  # below, factors cost nothing
 
 
+@PRECONDITIONERS.register
 @dataclass(frozen=True)
-class Stages:
-    """How to build P.
+class Stages(Preconditioning):
+    """P of the steps of a march: the stages of a step are decoupled, and each is solved on its own.
 
     Attributes:
         drop_tolerance: of incomplete factors; 0 for complete ones.
         fill_factor: most entries of the factors, in multiples of those of the matrix.
-        ordering: SuperLU's order of elimination.
+        ordering: order of elimination: colamd, or mmd (smaller and faster for diffusion, bad for waves).
         solves: factors (on the host), dense (inverses, on a GPU), polynomial; or auto: a polynomial if it solves to `accuracy`,
             else on a GPU dense up to 24 000 unknowns per layer, else factors.
         accuracy: relative residual that a polynomial must reach.
@@ -42,9 +44,13 @@ class Stages:
 
     drop_tolerance: float = 0.0
     fill_factor: float = 50.0
-    ordering: str = "COLAMD"
-    solves: str = "auto"
+    ordering: Ordering = "colamd"
+    solves: Literal["auto", "factors", "dense", "polynomial"] = "auto"
     accuracy: float = 0.05
+
+    name: ClassVar[str] = "stages"
+    positive: ClassVar[tuple[str, ...]] = ("fill_factor", "accuracy")
+    not_negative: ClassVar[tuple[str, ...]] = ("drop_tolerance", "refinement")
 
     def build(self, matrix: WindowMatrix) -> StageSolver:
         """P for a window.
@@ -171,10 +177,13 @@ class _HostSolver:
         try:
             if recipe.drop_tolerance > 0:
                 self._lu = spla.spilu(
-                    A, drop_tol=recipe.drop_tolerance, fill_factor=recipe.fill_factor, permc_spec=recipe.ordering
+                    A,
+                    drop_tol=recipe.drop_tolerance,
+                    fill_factor=recipe.fill_factor,
+                    permc_spec=ORDERINGS[recipe.ordering],
                 )
             else:
-                self._lu = spla.splu(A, permc_spec=recipe.ordering)
+                self._lu = spla.splu(A, permc_spec=ORDERINGS[recipe.ordering])
         except (RuntimeError, MemoryError) as error:
             raise PcpinnError(
                 f"the factorisation of a step failed: {error}",

@@ -7,17 +7,20 @@ equal blocks (equal steps, coefficients that do not depend on time) share one fa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from ..discretize.slabs import TimeSlabs
+from ..discretize.system import Discretisation
 from ..errors import PcpinnError
 from .device_factors import FactorSolver
 from .factorised import ILU, LU, Factors
+from .recipe import PRECONDITIONERS, Assembled, Ordering
 from .torch_sparse import csr_tensor
 
 _DENSE_BYTES = 24 * 2**30  # for the inverses of all different blocks, on a GPU
@@ -46,23 +49,36 @@ class Slabs:
     fill: float
 
 
+@PRECONDITIONERS.register
 @dataclass(frozen=True)
-class TimeOrder:
+class TimeOrder(Assembled):
     """The march through slabs of unknowns.
 
     Attributes:
         starts: first unknown of each slab, and N at the end.
         drop_tolerance, fill_factor, ordering: of the incomplete factorisation of a slab's own block (see ILU); with
             drop_tolerance=0 it is complete.
+        sweep_tolerance: relative error that triangular solves on a GPU may have.
     """
 
-    starts: Sequence[int]
+    starts: Sequence[int] = field(default=(), metadata={"hidden": True})
     drop_tolerance: float = 1e-6
     fill_factor: float = 50.0
     sweep_tolerance: float = 1e-6
-    ordering: str = "COLAMD"
-    name = "time-order"
-    prefers_torch = False
+    ordering: Ordering = "colamd"
+
+    name: ClassVar[str] = "time-order"
+    positive: ClassVar[tuple[str, ...]] = ("fill_factor", "sweep_tolerance")
+    not_negative: ClassVar[tuple[str, ...]] = ("drop_tolerance", "refinement")
+    prefers_torch: ClassVar[bool] = False
+
+    def fitted(self, discretisation: Discretisation, memory: float) -> TimeOrder:
+        """With the slabs of a discretisation.
+
+        Raises:
+            PcpinnError: when it has none.
+        """
+        return replace(self, starts=require_slabs(discretisation, self.name).slab_starts.tolist())
 
     def build(self, A: sp.csr_matrix) -> Slabs:
         """Factorise each different diagonal block.
@@ -244,3 +260,10 @@ class _Different:
                 return k
         self.matrices.append(M)
         return len(self.matrices) - 1
+
+
+def require_slabs(discretisation: Discretisation, name: str) -> TimeSlabs:
+    """The discretisation, if it has slabs of time."""
+    if isinstance(discretisation, TimeSlabs):
+        return discretisation
+    raise PcpinnError(f"preconditioner={name} needs slabs of time", "set time=slabs, or leave preconditioner out")

@@ -9,6 +9,7 @@ import torch
 
 from ..discretize.finite_differences import FiniteDifferences
 from ..discretize.finite_elements import FiniteElements
+from ..discretize.in_time import Slabs
 from ..discretize.slabs import TimeSlabs
 from ..discretize.system import Discretisation
 from ..discretize.time_scheme import slab_times
@@ -16,84 +17,50 @@ from ..errors import PcpinnError
 from ..mesh.check import check_mesh
 from ..mesh.generate import generate_mesh
 from ..mesh.mesh import Mesh
+from ..mesh.meshing import Differences
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
-from ..network import MLP, Architecture, Features
-from ..precondition import (
-    AMG,
-    ILU,
-    LU,
-    AutoILU,
-    Identity,
-    Jacobi,
-    Preconditioner,
-    Refined,
-    RowBalancing,
-    Separable,
-    TimeOrder,
-)
+from ..network import MLP
+from ..network.recipe import Place
+from ..precondition import Refined
 from ..problem.conditions import Free
 from ..problem.problem import Problem
 from ..problem.shape_base import Domain, SpaceTime
-from ..train import LBFGS, SOAP, Adam, GaussNewton, LeastSquares, Loss, Optimiser
-from .settings import PerAxis, Settings
-
-ORDERINGS = {"colamd": "COLAMD", "mmd": "MMD_AT_PLUS_A"}
+from ..train import GaussNewton, LeastSquares, Loss, Optimiser
+from .march.recipe import March
+from .settings import Settings
 
 
 def make_mesh(problem: Problem, settings: Settings) -> AnyMesh:
     """The user's own mesh, or one of the domain's shape; of space times slabs if time has a scheme of its own."""
-    if settings.time_scheme != "simplex":
-        return _slab_mesh(problem, settings)
+    recipe, time = settings.mesh, settings.time
+    options = {**recipe.options(), "periodic": problem.periodic_pairs}
+    if isinstance(time, Slabs | March):
+        domain = problem.domain
+        if not isinstance(domain, SpaceTime):
+            raise PcpinnError(f"time={time.name} is for a shape over time", "use shape.over(start, end)")
+        space = generate_mesh(domain.shape, kinks=(recipe.kinks or ())[:-1], **options)
+        return SlabMesh(space, slab_times(domain.start, domain.end, time.steps, time.halvings))
     if isinstance(problem.domain, Mesh):
         return check_mesh(problem.domain)
     if not isinstance(problem.domain, Domain):
         raise PcpinnError(f"{problem.domain!r} cannot be meshed", "give a shape or a Mesh")
-    return generate_mesh(
-        problem.domain,
-        time_cells=settings.time_cells,
-        kinks=settings.kinks or (),
-        **_mesh_options(problem, settings),
-    )
-
-
-def _mesh_options(problem: Problem, settings: Settings) -> dict[str, Any]:
-    return {
-        "mesh_size": settings.mesh_size,
-        "cells": settings.cells,
-        "curved": settings.curved,
-        "grading": settings.grading,
-        "curvature": settings.curvature,
-        "periodic": problem.periodic_pairs,
-        "layers": settings.layers,
-        "corners": settings.corners or (),
-        "corner_size": settings.corner_size,
-    }
-
-
-def _slab_mesh(problem: Problem, settings: Settings) -> SlabMesh:
-    domain = problem.domain
-    if not isinstance(domain, SpaceTime):
-        raise PcpinnError(
-            f"time_scheme={settings.time_scheme} is for a shape over time",
-            "use shape.over(start, end), or leave it out",
-        )
-    space = generate_mesh(domain.shape, kinks=(settings.kinks or ())[:-1], **_mesh_options(problem, settings))
-    slabs = settings.time_cells or 10
-    return SlabMesh(space, slab_times(domain.start, domain.end, slabs, settings.time_halvings))
+    steps = None if time is None else time.steps
+    return generate_mesh(problem.domain, steps=steps, kinks=recipe.kinks or (), **options)
 
 
 def make_discretisation(problem: Problem, mesh: AnyMesh, settings: Settings) -> Discretisation:
     """Finite elements or finite differences on the mesh, or slabs of time."""
     refuse_free(problem)
+    recipe, time = settings.mesh, settings.time
     if isinstance(mesh, SlabMesh):
-        if settings.time_scheme == "simplex" or settings.discretisation == "fdm":
-            raise PcpinnError("the mesh is one of slabs of time", "set time_scheme=radau, gauss or galerkin, with fem")
-        return TimeSlabs(problem, mesh, settings.time_scheme, settings.time_order, settings.degree, settings.quadrature)
-    if settings.time_scheme != "simplex":
-        raise PcpinnError(f"time_scheme={settings.time_scheme} needs a mesh of slabs", "leave mesh= out")
-    if settings.discretisation == "fdm":
+        if not isinstance(time, Slabs):
+            raise PcpinnError("the mesh is one of slabs of time", "set time=slabs")
+        return TimeSlabs(problem, mesh, time.scheme, time.order, recipe.degree, recipe.quadrature)
+    if isinstance(time, Slabs | March):
+        raise PcpinnError(f"time={time.name} needs a mesh of slabs", "leave the mesh out")
+    if isinstance(recipe, Differences):
         return FiniteDifferences(problem, mesh)
-    return FiniteElements(problem, mesh, settings.degree, settings.quadrature)
+    return FiniteElements(problem, mesh, recipe.degree, recipe.quadrature)
 
 
 def refuse_free(problem: Problem) -> None:
@@ -105,94 +72,39 @@ def refuse_free(problem: Problem) -> None:
             )
 
 
-def make_preconditioner(settings: Settings, discretisation: Discretisation | None = None) -> Preconditioner | AutoILU:
-    """P by name, with refinement if asked for; or the wish for an ILU of a given quality."""
-    name: str = settings.preconditioner
-    if name == "auto":
-        name = {"radau": "time-order", "gauss": "time-order", "galerkin": "separable"}.get(settings.time_scheme, "ilu")
-    if name in ("time-order", "separable"):
-        chosen = _of_slabs(name, settings, discretisation)
-        return Refined(chosen, settings.refinement) if settings.refinement else chosen
-    if name == "ilu" and settings.drop_tolerance == "auto":
-        if settings.refinement:
-            raise PcpinnError(
-                f"refinement={settings.refinement} and drop_tolerance=auto exclude each other",
-                "leave refinement out: auto adds it where it helps; or give drop_tolerance as a number",
-            )
-        return AutoILU(settings.quality_target, settings.memory_gib, sweep_tolerance=settings.sweep_tolerance)
-    drop = 1e-4 if settings.drop_tolerance == "auto" else float(settings.drop_tolerance)
-    choices: dict[str, Preconditioner] = {
-        "ilu": ILU(drop, settings.fill_factor, settings.sweep_tolerance, ORDERINGS[settings.ordering]),
-        "lu": LU(settings.sweep_tolerance),
-        "amg": AMG(settings.amg_cycles),
-        "jacobi": Jacobi(),
-        "row-balancing": RowBalancing(),
-        "none": Identity(),
-    }
-    chosen = choices[name]
-    return Refined(chosen, settings.refinement) if settings.refinement else chosen
-
-
-def _of_slabs(name: str, settings: Settings, discretisation: Discretisation | None) -> Preconditioner:
-    if not isinstance(discretisation, TimeSlabs):
-        raise PcpinnError(
-            f"preconditioner={name} needs slabs of time", "set time_scheme=radau, gauss or galerkin, or leave it out"
-        )
-    if name == "separable":
-        parts = discretisation.kronecker
-        if parts is None:
-            raise PcpinnError("separable needs coefficients that do not depend on time", "use preconditioner=ilu")
-        return Separable(parts.terms, parts.fixed_layers, parts.fixed_nodes)
-    drop = 1e-6 if settings.drop_tolerance == "auto" else float(settings.drop_tolerance)
-    return TimeOrder(
-        discretisation.slab_starts.tolist(),
-        drop,
-        max(settings.fill_factor, 50.0) if settings.drop_tolerance == "auto" else settings.fill_factor,
-        settings.sweep_tolerance,
-        ORDERINGS[settings.ordering],
-    )
+def make_preconditioner(settings: Settings, discretisation: Discretisation) -> Any:
+    """P for a discretisation, with refinement if asked for; or the wish for an ILU of a given quality."""
+    recipe = settings.preconditioner
+    fitted = recipe.fitted(discretisation, settings.run.memory)
+    return Refined(fitted, recipe.refinement) if recipe.refinement else fitted
 
 
 def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: int | None = None) -> MLP:
     """An untrained network over the mesh's box, seeded; of so many outputs, by default one per component."""
-    features = Features(
-        settings.features,
-        settings.feature_count,
-        settings.feature_low,
-        settings.feature_high,
-        settings.feature_std,
-        _in_space(settings.kinks, settings, mesh),
-        _in_space(settings.frequencies, settings, mesh),
-        _start(mesh, settings),
-        _periodic_axes(problem, mesh),
-        settings.corners or (),
-        settings.corner_size,
-    )
-    architecture = Architecture(settings.width, settings.depth, settings.activation, settings.initialisation, features)
+    recipe, run = settings.mesh, settings.run
     lower, upper = mesh.bounds
-    for axis, line in enumerate(settings.kinks or ()):
+    for axis, line in enumerate(recipe.kinks or ()):
         for c in line if axis < len(lower) else ():
             if not lower[axis] < c < upper[axis]:
                 raise PcpinnError(
                     f"a kink at {c:g} lies outside the domain, {lower[axis]:g} to {upper[axis]:g} along axis {axis}",
                     "give the coordinates of interfaces inside the domain",
                 )
-    generator = torch.Generator().manual_seed(settings.seed)
-    network = MLP(
-        architecture,
+    kinks = recipe.kinks or ()
+    place = Place(
         lower.tolist(),
         upper.tolist(),
         outputs or problem.components,
-        generator,
-        getattr(torch, settings.precision),
+        kinks[:-1]
+        if settings.marches and len(kinks) == mesh.dimension + 1
+        else kinks,  # a march has no time as an input
+        recipe.corners or (),
+        recipe.corner_size,
+        _periodic_axes(problem, mesh),
+        _start(mesh, settings),
     )
-    return network.to(make_device(settings.device))
-
-
-def _in_space(lists: PerAxis | None, settings: Settings, mesh: AnyMesh) -> PerAxis:
-    """Numbers along each axis of the network's inputs: a march has no time among them."""
-    given = lists or ()
-    return given[:-1] if settings.march and len(given) == mesh.dimension + 1 else given
+    network = settings.network.build(place, run.seed, getattr(torch, run.precision))
+    return network.to(make_device(run.device))
 
 
 def _periodic_axes(problem: Problem, mesh: AnyMesh) -> tuple[int, ...]:
@@ -217,30 +129,24 @@ def _centre(mesh: Mesh, boundary: str) -> np.ndarray:
 
 def _start(mesh: AnyMesh, settings: Settings) -> float:
     """A quarter of the first slab of time, relative to all of it, where slabs are halved towards a sudden start."""
-    if not isinstance(mesh, SlabMesh) or not settings.time_halvings:
+    if not isinstance(mesh, SlabMesh) or not settings.time.halvings:
         return 0.0
     return float((mesh.times[1] - mesh.times[0]) / (mesh.times[-1] - mesh.times[0]) / 4)
 
 
 def make_optimiser(settings: Settings, loss: Loss) -> tuple[Optimiser, str]:
-    """The optimiser by name, or by what the loss allows; and why it was taken."""
-    gauss_newton = GaussNewton(
-        settings.form, settings.sample, settings.damping, settings.accelerate, settings.memory_gib
+    """The optimiser, and why it was taken."""
+    optimiser: Optimiser = settings.optimiser.fitted(settings.run.memory)
+    if settings.asked.get("optimiser") not in (None, "auto"):
+        return optimiser, "asked for"
+    if isinstance(optimiser, GaussNewton) and isinstance(loss, LeastSquares):
+        matrix, rows = optimiser.resolve(loss)
+        return optimiser, f"P^-1 A is near the identity; matrix {matrix} on {rows} of {loss.size} unknowns"
+    P = settings.recipes.get("preconditioner")
+    return (
+        optimiser,
+        "the method's default" if P is None else f"with preconditioner={P.name} P^-1 A is far from the identity",
     )
-    choices: dict[str, Optimiser] = {
-        "gauss-newton": gauss_newton,
-        "adam": Adam(settings.learning_rate, settings.beta1, settings.beta2),
-        "lbfgs": LBFGS(),
-        "soap": SOAP(settings.learning_rate, settings.beta1, settings.beta2),
-    }
-    if settings.optimiser != "auto":
-        return choices[settings.optimiser], "asked for"
-    if not isinstance(loss, LeastSquares):
-        return choices["adam"], "this loss has no residual on nodes, which gauss-newton needs"
-    if settings.preconditioner in ("jacobi", "row-balancing", "none") and settings.form != "exact":
-        return choices["adam"], f"with preconditioner={settings.preconditioner} P^-1 A is far from the identity"
-    form, rows = gauss_newton.resolve(loss)
-    return gauss_newton, f"P^-1 A is near the identity; form {form} on {rows} of {loss.size} unknowns"
 
 
 def make_device(name: str) -> torch.device:

@@ -22,14 +22,15 @@ from ..discretize.slabs import TimeSlabs
 from ..discretize.system import LinearSystem, check_functions, linear_part, solve_krylov
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
+from ..mesh.meshing import Differences, Meshing
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network.marched import MarchedNetwork
 from ..network.mlp import MLP
-from ..precondition import ILU
+from ..precondition import ILU, Separable, TimeOrder
 from ..precondition.inverse_norm import preconditioned_inverse_norm
 from ..problem.problem import Problem
 from ..solution.solution import Solution
-from .build import make_mesh, make_preconditioner
+from .build import make_mesh
 from .settings import Settings
 from .start import nodal_start
 
@@ -116,8 +117,8 @@ def estimate_error(
     r = system.A @ u - system.b
     preconditioner: Any = ILU(drop_tolerance=1e-4, fill_factor=30.0)
     if by_slabs:
-        usual = replace(settings, preconditioner="auto", drop_tolerance="auto", refinement=0)
-        preconditioner = make_preconditioner(usual, finer)
+        of_slabs = Separable() if settings.time.scheme == "galerkin" else TimeOrder()
+        preconditioner = of_slabs.fitted(finer, settings.run.memory)
     state = preconditioner.build(system.A)
     # A few Krylov steps bring P^-1 r nearer to A^-1 r where P is not good enough by itself.
     error = solve_krylov(system.A, r, lambda v: preconditioner.apply(state, v), tolerance=1e-3)
@@ -141,40 +142,40 @@ def _finer(problem: Problem, mesh: AnyMesh, settings: Settings) -> tuple[FiniteE
 
 def _finer_slabs(problem: Problem, mesh: SlabMesh, settings: Settings) -> tuple[TimeSlabs, str]:
     """One degree more in space (or smaller cells) and one more layer per slab of time."""
-    degree, order = settings.degree, min(settings.time_order + 1, 12)
+    degree, order = settings.mesh.degree, min(settings.time.order + 1, 12)
     if degree < _HIGHEST_DEGREE[mesh.space.dimension]:
         degree, how = degree + 1, f"degree {degree + 1} on the same mesh"
     else:
         mesh, how = SlabMesh(refined(mesh.space), mesh.times), f"degree {degree} on cells of half the size"
-    return TimeSlabs(problem, mesh, settings.time_scheme, order, degree), f"{how}, {order} layers per slab of time"
+    return TimeSlabs(problem, mesh, settings.time.scheme, order, degree), f"{how}, {order} time levels per slab"
 
 
 def _finer_elements(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[FiniteElements, str]:
     """One degree more where elements have it, else cells of half the size; curved boundaries are followed in any case."""
     d = mesh.dimension
-    highest = max([settings.degree, *(f.degree or 0 for f in problem.unknowns)])
-    if settings.discretisation == "fem" and not isinstance(problem.domain, Mesh) and not settings.curved:
+    recipe = settings.mesh
+    highest = max([recipe.degree, *(f.degree or 0 for f in problem.unknowns)])
+    own = isinstance(problem.domain, Mesh)
+    if isinstance(recipe, Meshing) and not own and not recipe.curved:
         with contextlib.suppress(PcpinnError):  # without a mesher the straight mesh must do
-            mesh = make_mesh(problem, replace(settings, curved=True)).simplices
+            mesh = make_mesh(problem, settings.with_recipe("mesh", replace(recipe, curved=True))).simplices
     graded = ""
-    if settings.layers and not isinstance(problem.domain, Mesh):  # degrees alone do not resolve singularities
-        mesh = make_mesh(problem, replace(settings, layers=settings.layers + 2)).simplices
+    if isinstance(recipe, Meshing) and recipe.lines and not own:  # degrees alone do not resolve singularities
+        mesh = make_mesh(problem, settings.with_recipe("mesh", replace(recipe, lines=recipe.lines + 2))).simplices
         graded = ", graded further"
-    if settings.discretisation == "fdm":
-        finer = replace(settings, degree=2)
-        how = "finite elements of degree 2 on the same grid"
+    if isinstance(recipe, Differences):
+        degree, how = 2, "finite elements of degree 2 on the same grid"
     elif highest < _HIGHEST_DEGREE[d]:
-        finer = replace(settings, degree=settings.degree + 1)
-        how = f"degree {settings.degree + 1} on the same mesh{graded}"
+        degree = recipe.degree + 1
+        how = f"degree {degree} on the same mesh{graded}"
     else:
-        finer = settings
-        mesh = refined(mesh)
-        how = f"degree {settings.degree} on cells of half the size"
+        degree, mesh = recipe.degree, refined(mesh)
+        how = f"degree {degree} on cells of half the size"
     raised = tuple(
-        replace(f, degree=min(f.degree + 1, _HIGHEST_DEGREE[d])) if f.degree and finer.degree > settings.degree else f
+        replace(f, degree=min(f.degree + 1, _HIGHEST_DEGREE[d])) if f.degree and degree > recipe.degree else f
         for f in problem.unknowns
     )
-    return FiniteElements(replace(problem, fields=raised), mesh, finer.degree), how
+    return FiniteElements(replace(problem, fields=raised), mesh, degree), how
 
 
 def network_values(network: MLP) -> Callable[[np.ndarray], np.ndarray]:

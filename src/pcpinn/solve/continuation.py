@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +12,20 @@ from ..progress import Progress
 from ..solution.reference import Reference
 from ..solution.solution import Solution
 from .linear import solve
-from .settings import Settings
 from .start import Start
 
 
 def continuation(
     make_problem: Callable[[Any], Problem],
     values: Sequence[Any],
-    settings: Settings | None = None,
+    settings: Mapping[str, Any] | None = None,
     *,
     out: str | Path | None = None,
     reference: Reference | None = None,
     progress: Progress | None = None,
     record: Mapping[str, Any] | None = None,
     start: Start | None = None,
-    **changes: Any,
+    **choices: Any,
 ) -> Solution:
     """Solve make_problem(value) for one value after the other; the last is the answer.
 
@@ -37,7 +35,7 @@ def continuation(
     Args:
         make_problem: makes the problem from a value, such as a Reynolds number.
         values: from easy to hard; the last is the problem to solve.
-        settings, changes: as of `solve`.
+        settings, choices: as of `solve`.
         out: a folder for the record of the last solve.
         reference: for the last.
         progress, record, start: as of `solve`; `start` is for the first.
@@ -47,7 +45,7 @@ def continuation(
     """
     if not len(values):
         raise PcpinnError("continuation has no values", "give at least that of the problem to solve")
-    settings = (settings or Settings()).updated(changes)
+    given = {**(settings or {}), **choices}
     progress = progress or Progress()
     facts: list[dict[str, Any]] = []
     solution: Solution | None = None
@@ -58,7 +56,7 @@ def continuation(
         try:
             solution = solve(
                 make_problem(value),
-                settings if last else replace(settings, certify=False),
+                given if last else {**given, "certify": False},
                 out=out if last else None,
                 reference=reference if last else None,
                 progress=progress,

@@ -18,70 +18,79 @@ from ..problem.problem import Problem
 from ..progress import Progress
 from ..solution.reference import Reference
 from ..solution.solution import Solution
-from ..train import LeastSquares
+from ..train import GaussNewton, LeastSquares
 from .build import make_preconditioner
 from .march.march import march
+from .method import METHODS, Method, offer_preconditioned
 from .run import run
-from .settings import Settings
+from .settings import Settings, problem_is_over_time, resolve
 from .start import Start
 
 
 def solve(
     problem: Problem,
-    settings: Settings | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
     *,
     out: str | Path | None = None,
     reference: Reference | None = None,
     progress: Progress | None = None,
     record: Mapping[str, Any] | None = None,
     resume: bool = False,
-    mesh: AnyMesh | None = None,
+    on: AnyMesh | None = None,
     start: Start | None = None,
-    **changes: Any,
+    **choices: Any,
 ) -> Solution:
-    """Solve a problem: a linear one by Algorithm 1, a nonlinear one by Newton's method around it.
+    """Solve a problem: a linear one by Algorithm 1, a nonlinear one by Newton's method around it, or march through time.
 
     Args:
         problem: the PDE.
-        settings: all choices; keyword arguments (mesh_size=0.02, width=32, ...) change single ones.
+        settings: all choices by key, as in presets and `--set`, where they come as one mapping.
         out: a folder to record the run in, with checkpoints on the way; it must not exist, unless resumed.
         reference: to measure errors against.
         progress: told how far the work is.
         record: more facts for run.json and result.json (name of the problem, preset).
         resume: continue the interrupted run in `out` from its last checkpoint, on the mesh that it was begun with.
-        mesh: a mesh that is there already, with the boundary names of the problem's domain.
+        on: a mesh that is there already, with the boundary names of the problem's domain.
         start: where Newton's method begins: a `Solution` (its network is trained further if it is of the same kind), or a
             function of points (n, d) with values (n, components). By default the solution of the linear part.
+        choices: recipes by slot (mesh=Meshing(size=0.05, degree=3), network=MLP(width=32), preconditioner=ILU(1e-4) or "ilu",
+            optimiser=GaussNewton(iterations=60), time=March(steps=100), newton=...), single keys of theirs (size=0.05), and
+            seed, device, precision, time_limit, memory, certify, checkpoint_every. `pcpinn settings` lists them all.
 
     Raises:
         PcpinnError: for anything the user can put right; nothing has been written then.
     """
-    settings = (settings or Settings()).updated(changes)
-    if settings.march:
-        return march(
-            problem,
-            settings,
-            out=Path(out) if out else None,
-            reference=reference,
-            progress=progress,
-            record=record,
-            resume=resume,
-            mesh=mesh,
-        )
+    chosen = settings_of("pcpinn", problem, settings, choices)
+    options: dict[str, Any] = {
+        "out": Path(out) if out else None,
+        "reference": reference,
+        "progress": progress,
+        "record": record,
+    }
+    if chosen.marches:
+        return march(problem, chosen, **options, resume=resume, mesh=on, start=start)
     return run(
-        "pcpinn",
         preconditioned_loss,
         problem,
-        settings,
-        out=out,
-        reference=reference,
-        progress=progress,
-        record=record,
+        chosen,
+        **options,
         resume=resume,
-        mesh=mesh,
+        mesh=on,
         start=start,
         relinearised=preconditioned_loss,
     )
+
+
+def settings_of(
+    method: str, problem: Problem, settings: Settings | Mapping[str, Any] | None, choices: Mapping[str, Any]
+) -> Settings:
+    """What a method is to be run with: settings that are complete already, or choices that complete its defaults."""
+    if isinstance(settings, Settings):
+        return settings.updated(choices)
+    return resolve(METHODS.find(method), problem_is_over_time(problem), {**(settings or {}), **choices})
+
+
+METHODS.register(Method("pcpinn", offer_preconditioned, solve))
 
 
 def preconditioned_loss(
@@ -100,9 +109,9 @@ def preconditioned_loss(
         system.A,
         system.b,
         kept or make_preconditioner(settings, system.discretisation),
-        weights=system.weights if settings.weights == "mass" else np.full(system.size, 1 / system.size),
+        weights=system.weights if settings.loss.norm == "mass" else np.full(system.size, 1 / system.size),
         dense=_dense(settings),
-        dtype=getattr(torch, settings.precision),
+        dtype=getattr(torch, settings.run.precision),
         device=network.theta.device,
         nodes=system.discretisation.unknown_nodes if kept is None else None,
         components=system.discretisation.unknown_components,
@@ -114,6 +123,7 @@ def preconditioned_loss(
 
 def _dense(settings: Settings) -> bool | str:
     """A dense P^-1 A pays for itself over thousands of cheap steps, not over tens of expensive ones."""
-    if settings.dense == "auto":
-        return "auto" if settings.optimiser in ("adam", "soap", "lbfgs") else False
-    return settings.dense == "true"
+    dense: str = settings.preconditioner.dense
+    if dense == "auto":
+        return False if isinstance(settings.optimiser, GaussNewton) else "auto"
+    return dense == "true"

@@ -66,6 +66,7 @@ class Newton:
         checkpoints: Checkpoints | None,
     ) -> None:
         self.loss, self.settings, self.optimiser, self.state = loss, settings, optimiser, state
+        self.rules = settings.newton
         self.make_step, self.patience, self.progress, self.checkpoints = make_step, patience, progress, checkpoints
         self.network, self.discretisation = loss.network, system.discretisation
         self.place = Place(system, None if system.from_zero else system.at)
@@ -101,7 +102,7 @@ class Newton:
         """Facts for result.json."""
         steps = self.place.steps
         return {
-            "linearisation": self.settings.linearisation,
+            "linearisation": self.rules.linearisation,
             "iterations": len(steps),
             "corrections": [s.after for s in steps],
             "preconditioners_built": sum(s.preconditioner == "built" for s in steps),
@@ -119,7 +120,7 @@ class Newton:
             u = self._values()
             A = self._matrix_of_all_steps()
             place.system = linearised_system(self.discretisation, u, A, place.system)
-        elif place.system.from_zero is False and self.settings.linearisation == "linear-part" and not steps:
+        elif place.system.from_zero is False and self.rules.linearisation == "linear-part" and not steps:
             A = self._matrix_of_all_steps()
             place.system = linearised_system(self.discretisation, place.system.at, A, place.system)
             self.loss, place.built_at = self.make_step(place.system, self.network, self.settings, rescale=False), None
@@ -127,7 +128,7 @@ class Newton:
         damping, correction = 1.0, None
         if kept is None and steps:
             self.loss = self.make_step(place.system, self.network, self.settings, rescale=False)
-            place.built_at = None if self.settings.linearisation == "linear-part" else place.system.at
+            place.built_at = None if self.rules.linearisation == "linear-part" else place.system.at
         if kept is None:
             place.built_quality = _smooth(self.loss)
         if not place.system.from_zero:
@@ -145,7 +146,7 @@ class Newton:
 
     def _matrix_of_all_steps(self) -> Any:
         """dF/du at u = 0 for linear-part; None where each step has its own."""
-        if self.settings.linearisation == "newton":
+        if self.rules.linearisation == "newton":
             return None
         if self._linear_part is None:
             self._linear_part = first_linearisation(self.discretisation).A
@@ -154,7 +155,7 @@ class Newton:
     def _keep(self) -> Kept | None:
         """The present P, if it is good for the new matrix."""
         operator, place = self.loss.operator, self.place
-        if self.settings.linearisation == "linear-part" or not place.steps[-1].accepted:
+        if self.rules.linearisation == "linear-part" or not place.steps[-1].accepted:
             return _kept(self.loss)
         d = self.discretisation
         quality = estimate_quality(
@@ -169,7 +170,7 @@ class Newton:
         if quality is not None and quality.smooth > _DIRECTION_P:
             return 1.0
         factor = damping_factor(self.place.system, self._apply)
-        if factor is None and self.settings.linearisation == "newton":
+        if factor is None and self.rules.linearisation == "newton":
             steps = self.place.steps
             if steps and (steps[-1].after or math.inf) <= 3 * (steps[-1].training_residual or 0):
                 return 1.0  # what is left is noise of the training, in which no direction is downhill
@@ -178,12 +179,12 @@ class Newton:
 
     def _tolerance(self, correction: float | None, damping: float) -> float:
         """Of a step's training: a part of the correction (Eisenstat and Walker 1996, first choice), at least the final one."""
-        final, steps = _FINAL * self.settings.tolerance, self.place.steps
-        if not self.settings.forcing or len(steps) + 1 >= self.settings.newton_iterations:
+        final, steps = _FINAL * self.rules.tolerance, self.place.steps
+        if not self.rules.forcing or len(steps) + 1 >= self.rules.newton_iterations:
             return final
         if correction is None:
-            return max(final, self.settings.forcing)
-        forcing = self.settings.forcing
+            return max(final, self.rules.forcing)
+        forcing = self.rules.forcing
         last = next((s for s in reversed(steps) if s.accepted), None)
         if last is not None and last.training_residual is not None and last.after is not None:
             remainder = abs(last.after - last.training_residual) / (last.correction or 1.0)
@@ -191,12 +192,12 @@ class Newton:
         return max(final, forcing * damping * correction)
 
     def _train(self, step: Step, snapshot: Snapshot | None) -> Training:
-        s, seconds = self.settings, time.perf_counter() - self._clock
-        share = -(-s.iterations // s.newton_iterations) if not s.forcing else s.iterations
-        limit = min(s.iterations, self.place.first_iteration + share)
+        seconds, iterations = time.perf_counter() - self._clock, self.optimiser.iterations
+        share = iterations if self.rules.forcing else -(-iterations // self.rules.newton_iterations)
+        limit = min(iterations, self.place.first_iteration + share)
         theta = self.network.theta.detach().clone()
         resume = snapshot or Snapshot(self.iteration, seconds, theta, self.state, History())
-        stopping = Stopping(limit, step.tolerance, s.time_limit, self.patience)
+        stopping = Stopping(limit, step.tolerance, self.settings.run.time_limit, self.patience)
         training = train(self.loss, self.optimiser, stopping, None, self.progress, self.checkpoints, resume)
         self.state = resume.state
         self.place.history.rows += training.history.rows
@@ -208,7 +209,7 @@ class Newton:
 
     def _judge(self, step: Step, training: Training, before: torch.Tensor) -> str | None:
         """Measure what the step has brought: why to stop, or None to go on. A step that made things worse is undone."""
-        place, s = self.place, self.settings
+        place, rules = self.place, self.rules
         u = self._values()
         F = constrained_residual(self.discretisation, u)
         after = self._size(F, u) if np.isfinite(F).all() else math.inf
@@ -228,16 +229,16 @@ class Newton:
                 f"{number}{step.iterations} iterations, residual {residual:.1e}, next correction {after:.1e}{shorter}"
             )
         explained = step.accepted and after <= _EXPLAINED * residual
-        if step.accepted and after <= s.tolerance:
+        if step.accepted and after <= rules.tolerance:
             return "tolerance"
         if explained and training.reason == "stagnation":
             return "stagnation"
-        if training.reason in ("time limit", "not finite") or self.iteration >= s.iterations:
+        if training.reason in ("time limit", "not finite") or self.iteration >= self.optimiser.iterations:
             return training.reason
-        if len(place.steps) >= s.newton_iterations:
+        if len(place.steps) >= rules.newton_iterations:
             if explained:
                 return "Newton iterations"
-            raise self._failure(f"it has not converged in {s.newton_iterations} steps")
+            raise self._failure(f"it has not converged in {rules.newton_iterations} steps")
         return None
 
     # Parts
@@ -262,7 +263,7 @@ class Newton:
 
     def _failure(self, why: str) -> NotConverged:
         sizes = [s.after if s.after is not None else math.inf for s in self.place.steps]
-        other = "linear-part" if self.settings.linearisation == "newton" else "newton"
+        other = "linear-part" if self.rules.linearisation == "newton" else "newton"
         return NotConverged(
             f"Newton's method failed: {why}; relative corrections by step: {sizes_in_words(sizes) or 'none'}",
             "approach the problem in a parameter (pcpinn.continuation, in smaller steps), begin from a better guess (start=...), "

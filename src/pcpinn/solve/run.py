@@ -40,10 +40,9 @@ _DIRECT_UNKNOWNS = {1: 10**7, 2: 200_000, 3: 30_000}  # beyond these a direct so
 
 
 def run(
-    method: str,
     make_loss: MakeLoss,
     problem: Problem,
-    settings: Settings | None = None,
+    settings: Settings,
     *,
     out: str | Path | None = None,
     reference: Reference | None = None,
@@ -53,19 +52,20 @@ def run(
     mesh: AnyMesh | None = None,
     start: Start | None = None,
     relinearised: MakeStep | None = None,
-    **changes: Any,
 ) -> Solution:
     """Discretise, make the loss, train, measure, record. A resumed run takes mesh and weights from its folder.
 
     `relinearised` makes the losses of Newton's steps; without it a nonlinear problem is trained in one go. All but this and
-    the first two arguments are those of `pcpinn.solve`.
+    the first are arguments of `pcpinn.solve`.
     """
     started = time.perf_counter()
-    settings = (settings or Settings()).updated(changes)
+    options = settings.run
     out = Path(out) if out else None
     progress = progress or Progress()
-    facts = {"problem": problem.name, "preset": None, "method": method, **(record or {})}
-    device = make_device(settings.device)
+    if not settings.optimiser.iterations:
+        raise PcpinnError("iterations=0 leaves the network untrained", "give iterations of 1 or more")
+    facts = {"problem": problem.name, "preset": None, "method": settings.method.name, **(record or {})}
+    device = make_device(options.device)
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)
     if out is not None and not resume:
@@ -90,20 +90,20 @@ def run(
     else:
         loss = make_loss(system, network, settings)
     optimiser, why = make_optimiser(settings, loss)
-    if settings.optimiser == "auto":
+    if why != "asked for":
         progress.note(f"optimiser: {optimiser.name} ({why})")
-    state = optimiser.start(loss, settings.seed)
+    state = optimiser.start(loss, options.seed)
     setup_s = time.perf_counter() - started
 
     checkpoints, snapshot = None, None
     if out is not None:
-        checkpoints = Checkpoints(out, settings.checkpoint_every)
+        checkpoints = Checkpoints(out, options.checkpoint_every)
         if not resume:
             fields = [asdict(f) for f in problem.unknowns]
             create_run(out, {**facts, "fields": fields, "settings": settings.to_dict()}, mesh)
         elif checkpoints.path.exists():
             snapshot = checkpoints.read(network.theta)
-    patience = _patience(settings, optimiser.name)
+    patience = optimiser.usual_patience if optimiser.patience is None else optimiser.patience
     newton = None
     if isinstance(system, Linearisation) and relinearised is not None and isinstance(loss, LeastSquares):
         newton = Newton(loss, system, settings, optimiser, state, relinearised, patience, progress, checkpoints)
@@ -116,13 +116,13 @@ def run(
             raise
         loss = newton.loss
     else:
-        stopping = Stopping(settings.iterations, settings.tolerance, settings.time_limit, patience)
+        stopping = Stopping(optimiser.iterations, settings.newton.tolerance, options.time_limit, patience)
         training = train(loss, optimiser, stopping, state, progress, checkpoints, snapshot)
 
     progress.stage("errors")
     errors = measure(loss, system, reference)
     certificate = None
-    if settings.certify:
+    if options.certify:
         try:
             certificate = estimate_error(network, problem, mesh, settings, affordable=True)
         except PcpinnError as error:  # the answer stands without its certificate
@@ -136,7 +136,7 @@ def run(
             )
     result = {
         **facts,
-        "seed": settings.seed,
+        "seed": options.seed,
         "device": device.type,
         "dofs": system.size,
         "parameters": network.parameter_count,
@@ -145,7 +145,11 @@ def run(
         "loss": training.loss if math.isfinite(training.loss) else None,
         "optimiser": optimiser.name,
         "optimiser_reason": why,
-        "discretisation": {"name": system.discretisation.name, "degree": settings.degree, "cells": mesh.cell_count},
+        "discretisation": {
+            "name": system.discretisation.name,
+            "degree": settings.mesh.degree,
+            "cells": mesh.cell_count,
+        },
         "preconditioner": loss.describe(),
         "errors": errors,
         "certificate": certificate.to_dict() if certificate else None,
@@ -228,9 +232,3 @@ def _evaluate(network: MLP, x: np.ndarray) -> np.ndarray:
 def _times(started: float, setup_s: float, training: Training) -> dict[str, float]:
     total = time.perf_counter() - started
     return {"setup_s": round(setup_s, 3), "train_s": round(training.seconds, 3), "total_s": round(total, 3)}
-
-
-def _patience(settings: Settings, optimiser: str) -> int:
-    if settings.patience is not None:
-        return settings.patience
-    return 20 if optimiser == "gauss-newton" else 0

@@ -1,313 +1,318 @@
-"""Every choice of a solve, flat and typed: the same keys for the library, the presets and `--set key=value`."""
+"""All choices of a run together: recipes in their slots, from what the user says, a preset says, and the method's defaults."""
 
 from __future__ import annotations
 
 import difflib
-import math
-import operator
-import types
-import typing
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Self
-
-import numpy as np
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ..errors import PcpinnError
+from ..mesh.meshing import Differences, Meshing
+from ..problem.problem import Problem
+from ..problem.shape_base import SpaceTime
+from ..recipes import Key, Recipe, as_text, convert
+from .march.recipe import March
+from .method import INVERSE_METHODS, METHODS, REGISTRIES, SLOTS, Method, Offer, Options, Refusal
+from .recipes import NewtonMethod
 
-PerAxis = tuple[tuple[float, ...], ...]
+BARE = {"iterations": "optimiser"}  # short keys that several recipes may have, and whose they are
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to discretise, precondition, represent and train.
+    """What a run is made with.
 
-    Discretisation
-        discretisation: fem (finite elements) or fdm (finite differences on a box).
-        mesh_size: target size of cells; None takes 1/25 of the domain.
-        cells: number of cells along each axis of a box, instead of mesh_size.
-        time_cells: number of cells (slabs) along time.
-        time_scheme: of problems over time: simplex (time is a coordinate like the others), or slabs with polynomials in time:
-            radau (first order in time, damping), gauss (first order in time, conserving), galerkin (conditions at both ends).
-            With march, also euler, crank-nicolson and bdf2.
-        march: 0 solves all of time at once, with time as an input of one network; k > 0 marches in windows of k slabs (steps),
-            with a network of space per window that has a head per layer and begins with the weights of the window before.
-        time_order: layers per slab; time_halvings: how often the first slab is cut in half, for a sudden start (the network then
-            gets sqrt(t) as an input too).
-        degree: polynomial degree of the elements (a field may have its own).
-        curved: use curved triangles along curved boundaries.
-        curvature: cells per radius of curvature; grading: how fast cells grow (0 slow, 1 fast).
-        layers: lines of a structured mesh on either side of each kink (see below), closer and closer; lines run through the
-            kinks in any case.
-        quadrature: order of the quadrature; None derives it from the degree.
-    Preconditioner
-        preconditioner: auto (time-order for radau and gauss, separable for galerkin, else ilu), ilu, lu, amg (multigrid, for
-            symmetric elliptic problems), time-order (slab by slab, ilu in each), separable, jacobi, row-balancing or none.
-        drop_tolerance, fill_factor: of ilu; drop_tolerance=auto lowers it until the quality of P, ||I - P^-1 A|| on smooth
-            functions, is below quality_target, within memory_gib.
-        amg_cycles: multigrid cycles per application.
-        refinement: fixed steps x <- x + P^-1 (r - A x) after each application of P^-1.
-        sweep_tolerance: relative error of triangular solves on a GPU.
-        ordering: of ilu's elimination: colamd, or mmd (smaller and faster for diffusion, bad for waves).
-        dense: hold P^-1 A as a dense matrix (true, false, auto).
-        weights: mass (the residual's norm approximates L2 of the domain) or uniform (the paper's plain norm).
-    Network
-        width, depth: hidden layers (depth=0: linear in the features); activation: tanh, silu, gelu, sin.
-        initialisation: torch, glorot-normal, glorot-uniform, he-normal, he-uniform.
-        features: none, log or gaussian Fourier features; feature_count, feature_low, feature_high (exponents of 2, log),
-            feature_std (gaussian); or list, with frequencies along each axis, in radians per unit, such as 6.28;6.28;4.44,8.31;
-            or, best with depth=0, waves on periodic boxes (all plane waves of at most feature_count per period) and cosines on
-            boxes without flow through the walls (products of at most feature_count half waves).
-        kinks: coordinates along each axis where the slope of the solution jumps (interfaces of materials), such as -2,2;0 for
-            x = -2, x = 2 and y = 0: the network gets |x + 2|, |x - 2| and |y| as further inputs.
-        corners: points where the solution is singular, such as 0,1;1,1: the network gets the logarithm of the distance and
-            the direction from each; unstructured meshes are graded towards them, down to cells of corner_size.
-    Marching
-        tolerance is the relative size of Newton's correction at which a window is done (0: 1e-6), and iterations are those of the
-            optimiser per Newton step, after head_steps least-squares steps of the last layer; start_iterations: on the
-            initial values.
-        step_solves: how the systems of a step are solved in P: auto, factors, dense, polynomial.
-        refresh: P is built anew every so many windows, and when it has become bad.
-        causality: in windows of several steps, how strongly later ones wait for earlier ones (0 not at all).
-        discrete: march the discrete solution beside the network, to tell the parts of the error apart.
-    Training
-        optimiser: auto, gauss-newton, adam, lbfgs or soap; iterations; tolerance: relative residual (an estimate of the
-            training error) at which to stop; time_limit in seconds; patience: stop after so many iterations with hardly any
-            gain (0 never; None: 20 for gauss-newton, never for others).
-        form (auto, gram, exact, matrix-free), sample, damping, accelerate: of gauss-newton.
-        learning_rate, beta1, beta2: of adam and soap.
-        memory_gib: what preconditioner and Gauss-Newton's matrices may take, each (the latter a quarter of a GPU if more).
-        precision: float64 or float32.
-        seed, device (auto, cpu, cuda), checkpoint_every (seconds).
-        certify: estimate the total error on a finer discretisation at the end.
-    Nonlinear problems (iterations, tolerance and time_limit count for all of Newton's steps together)
-        linearisation: newton (derivative at the network's own values, in every step) or linear-part (that at u = 0 in all steps,
-            nonlinear terms on the right-hand side: one P, linear convergence, for mild nonlinearities).
-        newton_iterations: at most so many steps.
-        forcing: each step is trained until its residual is this part of the correction it makes, or less as Newton's
-            method gains speed; 0 gives every step an equal share of the iterations instead.
-    Ordinary PINN (a baseline: the strong form at random points instead of a discretisation)
-        collocation: number of points inside, drawn once; those on the boundary are as dense.
-        boundary_weight: of the mean squared residual of each condition, beside that of the PDE.
-        conditions: soft (all conditions are penalties) or hard (Dirichlet and initial values hold exactly, by the form of u).
+    Attributes:
+        method: what it is a run of.
+        over_time: whether the problem is over time.
+        recipes: by slot; slots that the method does not read are not there.
+        asked: recipes that were chosen, and keys that differ from their defaults: what later changes start from.
     """
 
-    discretisation: Literal["fem", "fdm"] = "fem"
-    mesh_size: float | None = None
-    cells: tuple[int, ...] | None = None
-    time_cells: int | None = None
-    time_scheme: Literal["simplex", "radau", "gauss", "galerkin", "euler", "crank-nicolson", "bdf2"] = "simplex"
-    march: int = 0
-    time_order: int = 3
-    time_halvings: int = 0
-    degree: int = 2
-    curved: bool = True
-    curvature: float | None = None
-    grading: float | None = None
-    layers: int = 0
-    quadrature: int | None = None
+    method: Method
+    over_time: bool
+    recipes: Mapping[str, Recipe]
+    asked: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
-    preconditioner: Literal[
-        "auto", "ilu", "lu", "amg", "time-order", "separable", "jacobi", "row-balancing", "none"
-    ] = "auto"
-    drop_tolerance: float | Literal["auto"] = "auto"
-    ordering: Literal["colamd", "mmd"] = "colamd"
-    fill_factor: float = 20.0
-    quality_target: float = 0.02
-    amg_cycles: int = 3
-    refinement: int = 0
-    sweep_tolerance: float = 1e-6
-    dense: Literal["auto", "true", "false"] = "auto"
-    weights: Literal["mass", "uniform"] = "mass"
+    @property
+    def mesh(self) -> Meshing | Differences:
+        """How the domain is meshed."""
+        return self.recipes["mesh"]  # type: ignore[return-value]
 
-    width: int = 24
-    depth: int = 3
-    activation: str = "tanh"
-    initialisation: str = "glorot-normal"
-    features: Literal["none", "log", "gaussian", "list", "waves", "cosines"] = "log"
-    feature_count: int = 4
-    feature_low: float = -2.0
-    feature_high: float = 1.0
-    feature_std: float = math.pi
-    kinks: PerAxis | None = None
-    frequencies: PerAxis | None = None
-    corners: PerAxis | None = None
-    corner_size: float = 1e-3
+    @property
+    def time(self) -> Any:
+        """How time is treated; None for a stationary problem."""
+        return self.recipes.get("time")
 
-    head_steps: int = 8
-    start_iterations: int = 100
-    step_solves: Literal["auto", "factors", "dense", "polynomial"] = "auto"
-    refresh: int = 1
-    causality: float = 0.0
-    discrete: bool = True
+    @property
+    def preconditioner(self) -> Any:
+        """How P is made."""
+        return self.recipes["preconditioner"]
 
-    optimiser: Literal["auto", "gauss-newton", "adam", "lbfgs", "soap"] = "auto"
-    iterations: int = 60
-    tolerance: float = 0.0
-    time_limit: float = math.inf
-    patience: int | None = None
-    form: Literal["auto", "gram", "exact", "matrix-free"] = "auto"
-    sample: int = 0
-    damping: float = 1e-2
-    accelerate: bool = True
-    memory_gib: float = 4.0
-    learning_rate: float = 1e-3
-    beta1: float = 0.9
-    beta2: float = 0.99
-    precision: Literal["float64", "float32"] = "float64"
-    seed: int = 0
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    checkpoint_every: float = 10.0
-    certify: bool = True
+    @property
+    def network(self) -> Any:
+        """What represents u."""
+        return self.recipes["network"]
 
-    linearisation: Literal["newton", "linear-part"] = "newton"
-    newton_iterations: int = 20
-    forcing: float = 0.1
+    @property
+    def optimiser(self) -> Any:
+        """What trains it."""
+        return self.recipes["optimiser"]
 
-    collocation: int = 4096
-    boundary_weight: float = 1.0
-    conditions: Literal["soft", "hard"] = "soft"
+    @property
+    def newton(self) -> NewtonMethod:
+        """Newton's method around the training."""
+        return self.recipes["newton"]  # type: ignore[return-value]
 
-    def __post_init__(self) -> None:
-        for key, expected in self.types().items():
-            object.__setattr__(self, key, _convert(key, getattr(self, key), expected))
-        positive = ("width", "degree", "drop_tolerance", "fill_factor", "mesh_size", "time_cells",
-                    "time_order", "time_limit", "learning_rate", "damping", "memory_gib", "curvature", "quadrature",
-                    "collocation", "boundary_weight", "quality_target", "amg_cycles", "sweep_tolerance",
-                    "newton_iterations", "refresh", "corner_size")  # fmt: skip
-        for key in positive + (() if self.march else ("iterations",)):  # a march may solve for the last layer alone
-            value = getattr(self, key)
-            if value is not None and value != "auto" and not value > 0:
-                raise PcpinnError(f"{key}={value:g} must be positive", f"leave {key} out to take its default")
-            if value == math.inf and key != "time_limit":
-                raise PcpinnError(f"{key} is infinite", f"leave {key} out to take its default")
-        for key in ("sample", "layers", "tolerance", "checkpoint_every", "patience", "refinement", "time_halvings",
-                    "march", "head_steps", "start_iterations", "causality", "iterations", "depth"):  # fmt: skip
-            value = getattr(self, key)
-            if value is not None and (value < 0 or value == math.inf):
-                raise PcpinnError(
-                    f"{key}={value:g} must be finite and not negative", f"leave {key} out to take its default"
-                )
-        for key in ("beta1", "beta2"):
-            if not 0 <= getattr(self, key) < 1:
-                raise PcpinnError(
-                    f"{key}={getattr(self, key):g} is outside [0, 1)", "the usual values are 0.9 and 0.99"
-                )
-        if not 0 <= self.forcing < 1:
-            raise PcpinnError(f"forcing={self.forcing:g} is outside [0, 1)", "the usual value is 0.1")
-        if abs(self.seed) >= 2**63:
-            raise PcpinnError(f"seed={self.seed} is too large", "take one below 2^63")
+    @property
+    def loss(self) -> Any:
+        """What is made small."""
+        return self.recipes["loss"]
 
-    def updated(self, changes: Mapping[str, Any]) -> Self:
+    @property
+    def run(self) -> Options:
+        """Seed, device and the like."""
+        return self.recipes["run"]  # type: ignore[return-value]
+
+    @property
+    def marches(self) -> bool:
+        """Whether time is marched through."""
+        return isinstance(self.time, March)
+
+    def updated(self, changes: Mapping[str, Any]) -> Settings:
         """A copy with some keys changed; values may be text, as on the command line.
 
         Raises:
-            PcpinnError: for an unknown key or a value of the wrong kind.
+            PcpinnError: for a key that the method does not read, or a value that does not fit.
         """
-        known = self.types()
-        for key in changes:
-            if key not in known:
-                close = difflib.get_close_matches(key, known, n=1)
-                raise PcpinnError(
-                    f"there is no setting {key!r}",
-                    f"did you mean {close[0]!r}?" if close else f"settings: {', '.join(known)}",
-                )
-        return replace(self, **{k: _convert(k, v, known[k]) for k, v in changes.items()})
+        return resolve(self.method, self.over_time, changes, self.asked) if changes else self
 
-    @classmethod
-    def types(cls) -> dict[str, Any]:
-        """The type of each setting."""
-        return typing.get_type_hints(cls)
+    def with_recipe(self, slot: str, recipe: Recipe) -> Settings:
+        """A copy with another recipe in a slot, as it is."""
+        return replace(self, recipes={**self.recipes, slot: recipe})
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: no infinities, no tuples."""
-        data = asdict(self)
-        return {k: None if v == math.inf else _as_lists(v) for k, v in data.items()}
+        """Plain data for JSON."""
+        recipes = {slot: recipe.to_dict() for slot, recipe in self.recipes.items()}
+        facts = {"method": self.method.name, "inverse": self.method.inverse, "over_time": self.over_time}
+        return {**facts, **recipes}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Inverse of `to_dict`."""
-        restored = {**data, "time_limit": math.inf if data.get("time_limit") is None else data["time_limit"]}
-        return cls().updated(restored)
+    def from_dict(cls, data: Mapping[str, Any]) -> Settings:
+        """Inverse of `to_dict`.
+
+        Raises:
+            PcpinnError: when the data is not such a record.
+        """
+        try:
+            asked = {}
+            for slot in SLOTS:
+                if slot in data:
+                    keys = {k: v for k, v in data[slot].items() if k != "name"}
+                    keys = {k: float("inf") if k == "time_limit" and v is None else v for k, v in keys.items()}
+                    asked[slot] = REGISTRIES[slot].find(data[slot]["name"])(**keys)
+            methods = INVERSE_METHODS if data["inverse"] else METHODS
+            return resolve(methods.find(data["method"]), bool(data["over_time"]), asked)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise PcpinnError(
+                f"these are not settings of this version: {error}", "start the run again with the present version"
+            ) from error
+
+    def flat(self) -> dict[str, Any]:
+        """All keys with their values: the names of recipes by slot, and "slot.key"."""
+        result: dict[str, Any] = {}
+        for slot, recipe in self.recipes.items():
+            result[slot] = recipe.name
+            result |= {f"{slot}.{key}": getattr(recipe, key) for key in recipe.schema()}
+        return result
+
+    def differences(self, other: Settings) -> dict[str, str]:
+        """What must be set to come here from other settings, as text; short keys where they say enough."""
+        mine, theirs = self.flat(), other.flat()
+        changed = {k: v for k, v in mine.items() if k not in theirs or theirs[k] != v}
+        fresh = {slot for slot, r in self.recipes.items() if slot not in theirs or theirs[slot] != r.name}
+        result = {}
+        for key, value in changed.items():
+            slot, _, name = key.partition(".")
+            if name and slot in fresh and self.recipes[slot].schema()[name].default == value:
+                continue
+            if name == "" and slot in ("run", "newton", "loss"):
+                continue
+            result[self.short(slot, name) if name else slot] = as_text(value)
+        return result
+
+    def short(self, slot: str, name: str) -> str:
+        """The shortest key for a field of a recipe."""
+        owners = [s for s, r in self.recipes.items() if name in r.schema()]
+        return name if BARE.get(name, slot) == slot and (len(owners) == 1 or name in BARE) else f"{slot}.{name}"
 
 
-def _convert(key: str, value: Any, expected: Any) -> Any:
-    """Turn text or a near miss into the expected type, or refuse it."""
-    is_union = typing.get_origin(expected) in (types.UnionType, typing.Union)
-    options = typing.get_args(expected) if is_union else (expected,)
-    if type(None) in options and (value is None or value == "none"):
+def problem_is_over_time(problem: Problem) -> bool:
+    """Whether the last coordinate of a problem's domain is time."""
+    return isinstance(problem.domain, SpaceTime) or bool(getattr(problem.domain, "has_time", False))
+
+
+def resolve(
+    method: Method, over_time: bool, given: Mapping[str, Any], preset: Mapping[str, Any] | None = None
+) -> Settings:
+    """The settings of a method.
+
+    Keys are slots ("preconditioner": a name or a recipe), fields of recipes ("drop_tolerance", or "preconditioner.drop_tolerance"
+    where a short key could be of several). What `given` says must be read by the method; what the preset says and the method does
+    not read is dropped.
+
+    Raises:
+        PcpinnError: for anything given that does not fit, with the reason.
+    """
+    preset = preset or {}
+    chosen: dict[str, Recipe] = {}
+    offers: dict[str, Offer | Refusal] = {}
+    owners: dict[str, list[str]] = {}
+    asked: dict[str, Any] = {}
+    for slot in SLOTS:
+        offer = offers[slot] = method.offer(slot, chosen, over_time)
+        if isinstance(offer, Refusal):
+            continue
+        base, source = _chosen(slot, offer, given, preset)
+        changes: dict[str, Any] = {}
+        whole = source is given and isinstance(given[slot], Recipe)  # then the preset has nothing to add
+        for key, value in () if whole else preset.items():
+            name = _name_in(key, slot, base)
+            if name is not None and name not in offer.without and _fits(name, value, base):
+                changes[name] = value
+        for key, value in given.items():
+            name = _name_in(key, slot, base)
+            if name is None:
+                continue
+            if name in offer.without:
+                raise PcpinnError(f"{key} has no effect here: {offer.without[name]}", f"leave {key} out")
+            owners.setdefault(key, []).append(slot)
+            changes[name] = value
+        chosen[slot] = recipe = base.changed(changes) if changes else base
+        if source is not None:
+            asked[slot] = recipe.name
+        plain = offer.default if type(offer.default) is type(recipe) else type(recipe)()
+        asked |= {f"{slot}.{k}": v for k in recipe.schema() if (v := getattr(recipe, k)) != getattr(plain, k)}
+    for slot in SLOTS:
+        offer = offers[slot]
+        if isinstance(offer, Refusal) and given.get(slot) is not None:
+            raise PcpinnError(f"{method.name} does not read {slot}: {offer.why}", f"leave {slot} out")
+    for key in (k for k in given if k not in SLOTS):
+        found = owners.get(key, [])
+        if not found:
+            raise _not_read(key, method, chosen)
+        if len(found) > 1:
+            options = ", ".join(f"{slot}.{key}" for slot in found)
+            raise PcpinnError(f"{key} could be of {' or '.join(found)}", f"say which: {options}")
+    return Settings(method, over_time, chosen, asked)
+
+
+def resolve_preset(
+    method: Method, home: Method, over_time: bool, preset: Mapping[str, Any], name: str, given: Mapping[str, Any]
+) -> Settings:
+    """The settings of a preset that was made for the method `home`, for any method.
+
+    Another method takes over how the domain, time and the network are treated, and the optimiser if the preset names one; it has
+    defaults of its own for the rest.
+
+    Raises:
+        PcpinnError: for anything given that does not fit.
+    """
+    if method is not home:
+        asked = resolve(home, over_time, {}, preset).asked
+        shared = ("mesh", "time", "network", "run", *(("optimiser",) if "optimiser" in asked else ()))
+        preset = {k: v for k, v in asked.items() if k.partition(".")[0] in shared} | dict(method.presets.get(name, {}))
+    return resolve(method, over_time, given, preset)
+
+
+def _chosen(
+    slot: str, offer: Offer, given: Mapping[str, Any], preset: Mapping[str, Any]
+) -> tuple[Recipe, Mapping[str, Any] | None]:
+    """The recipe of a slot before single keys change it, and who chose it; None if nobody did."""
+    for source in (given, preset):
+        wanted = source.get(slot)
+        if isinstance(wanted, str) and wanted == "auto":
+            break
+        if wanted is None:
+            continue
+        recipe = wanted if isinstance(wanted, Recipe) else _by_name(slot, offer, wanted)
+        if offer.allowed is None or isinstance(recipe, offer.allowed):
+            return recipe, source
+        if source is given:
+            names = ", ".join(c.name for c in offer.allowed)
+            raise PcpinnError(f"{slot}={recipe.name} cannot be used here: {offer.why}", f"use {names}")
+    return offer.default, None
+
+
+def _fits(name: str, value: Any, recipe: Recipe) -> bool:
+    """Whether a value that was meant for another recipe of the slot means something here."""
+    try:
+        convert(name, value, recipe.schema()[name].type)
+    except PcpinnError:
+        return False
+    return True
+
+
+def _by_name(slot: str, offer: Offer, name: Any) -> Recipe:
+    found = REGISTRIES[slot].find(name)
+    return offer.default if type(offer.default) is found else found()
+
+
+def _name_in(key: str, slot: str, recipe: Recipe) -> str | None:
+    """The field of a recipe that a key means, or None."""
+    prefix, _, name = key.rpartition(".")
+    if key in SLOTS or name not in recipe.schema():
         return None
-    kind = next(o for o in options if o is not type(None))
-    words = [w for o in options if is_union and typing.get_origin(o) is Literal for w in typing.get_args(o)]
-    if isinstance(value, str) and value in words:
-        return value
-    try:
-        if typing.get_origin(kind) is Literal:
-            choice = str(value).lower() if isinstance(value, bool) else str(value)
-            if choice not in typing.get_args(kind):
-                raise ValueError
-            return choice
-        if kind == PerAxis:
-            return _per_axis(value)
-        if typing.get_origin(kind) is tuple:
-            parts = value.replace("x", ",").split(",") if isinstance(value, str) else value
-            result = tuple(_whole(v) for v in ([parts] if np.isscalar(parts) else parts))
-            if not result or min(result) < 1:
-                raise ValueError
-            return result
-        if kind is bool:
-            return {"true": True, "false": False}[str(value).lower()]
-        if kind is int:
-            return _whole(value)
-        if kind is float:
-            number = float(value)
-            if math.isnan(number) or isinstance(value, bool):
-                raise ValueError
-            return number
-        if not isinstance(value, str):
-            raise ValueError
-        return value
-    except (ValueError, TypeError, KeyError, OverflowError):
-        wanted = (
-            " or ".join(typing.get_args(kind))
-            if typing.get_origin(kind) is Literal
-            else _NAMES.get(kind, "whole numbers, such as 40,40")
+    if prefix:
+        return name if prefix == slot else None
+    return name if BARE.get(name, slot) == slot else None
+
+
+def _not_read(key: str, method: Method, chosen: Mapping[str, Recipe]) -> PcpinnError:
+    """Why a key finds no place, and what would help."""
+    prefix, _, name = key.rpartition(".")
+    homes = [(s, c) for s, c in recipes_with(name) if not prefix or s == prefix]
+    if homes:
+        slot = homes[0][0]
+        names = ", ".join(sorted({c.name for _, c in homes}))
+        here = f"{slot}={chosen[slot].name}" if slot in chosen else f"method={method.name}"
+        return PcpinnError(
+            f"{key} is not read with {here}: it belongs to {slot}={names}",
+            f"leave {key} out" + (f", or choose {slot}={homes[0][1].name}" if slot in chosen else ""),
         )
-        raise PcpinnError(f"{key}={value!r} does not fit", f"give {' or '.join([wanted, *words])}") from None
+    known = [*SLOTS[:5], *dict.fromkeys(k for r in chosen.values() for k in r.schema())]
+    close = difflib.get_close_matches(name, known, n=1)
+    return PcpinnError(
+        f"there is no setting {key!r}", f"did you mean {close[0]!r}?" if close else "pcpinn settings lists them all"
+    )
 
 
-_NAMES = {
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    str: "a name",
-    PerAxis: "numbers along each axis, such as -2,2;0",
-}
+def recipes_with(name: str) -> list[tuple[str, type[Recipe]]]:
+    """(slot, recipe) of all recipes that have a key."""
+    return [(slot, cls) for slot, registry in REGISTRIES.items() for cls in registry if name in cls.schema()]
 
 
-def _per_axis(value: Any) -> PerAxis | None:
-    """Lists of numbers from text ("-2,2;0"), tuples or lists; None if there are none."""
-    axes = [a.split(",") if a.strip() else [] for a in value.split(";")] if isinstance(value, str) else value
-    if any(isinstance(c, bool) for axis in axes for c in axis):
-        raise ValueError
-    lists = tuple(tuple(float(c) for c in axis) for axis in axes)
-    if not all(math.isfinite(c) for axis in lists for c in axis):
-        raise ValueError
-    return lists if any(lists) else None
+def canonical_value(key: str, value: Any) -> str:
+    """The one way to write a setting's value (1e-3 and 0.001 are the same), whichever recipes are chosen.
 
-
-def _as_lists(value: Any) -> Any:
-    return [_as_lists(v) for v in value] if isinstance(value, tuple) else value
-
-
-def _whole(value: Any) -> int:
-    """An integer, from text too; "1e4" is one."""
-    if isinstance(value, bool):
-        raise ValueError
-    try:
-        return operator.index(int(value) if isinstance(value, str) else value)
-    except (ValueError, TypeError):
-        number = float(value)
-        if number != int(number):
-            raise ValueError from None
-        return int(number)
+    Raises:
+        PcpinnError: for an unknown key or a value that does not fit.
+    """
+    if key in REGISTRIES:
+        return str(value) if value == "auto" else REGISTRIES[key].find(str(value)).name
+    prefix, _, name = key.rpartition(".")
+    homes = [cls for slot, cls in recipes_with(name) if not prefix or slot == prefix]
+    if not homes:
+        close = difflib.get_close_matches(name, [k for r in REGISTRIES.values() for c in r for k in c.schema()], n=1)
+        raise PcpinnError(
+            f"there is no setting {key!r}", f"did you mean {close[0]!r}?" if close else "pcpinn settings lists them all"
+        )
+    errors: list[PcpinnError] = []
+    for cls in homes:
+        found: Key = cls.schema()[name]
+        try:
+            return as_text(convert(key, value, found.type))
+        except PcpinnError as error:
+            errors.append(error)
+    raise errors[0]

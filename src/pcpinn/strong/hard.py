@@ -35,7 +35,7 @@ _NEGLIGIBLE = 1e-13  # a coefficient, beside the largest
 _EXACT = 1e-9  # error of values on the boundary, beside the largest
 _CHECKED = 20_000  # points in the domain, of which those on a boundary are as dense: where values are compared
 _ON_WALL = 1e-7  # distance of a node, beside the domain's extent
-_SOFT = "use conditions=soft"
+_SOFT = "use hard=false"
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from ..discretize.system import LinearSystem, linear_system
 from ..solve.build import make_discretisation, make_mesh, make_network
 from ..solve.linear import preconditioned_loss
 from ..solve.settings import Settings
-from ..train import Adam, LeastSquares
+from ..train import LeastSquares
 from .follow import follow, logarithmic_marks
 from .study import Context, Data, Study
 
@@ -28,7 +28,7 @@ def compute(context: Context) -> Data:
     parameters, settings = entry.resolve("paper", {})
     settings = settings.updated(
         {
-            "mesh_size": sizes["mesh_size"],
+            "size": sizes["mesh_size"],
             "iterations": sizes["iterations"],
             "seed": context.seed,
             "device": context.device.type,
@@ -69,8 +69,8 @@ def _followed(
         error = float((root * (loss.unknowns() - u_h)).norm()) / size
         points.append({"drop_tolerance": label, "iteration": iteration, "residual": residual, "error": error})
 
-    adam = Adam(settings.learning_rate, settings.beta1, settings.beta2)
-    marks = logarithmic_marks(settings.iterations, 60)
+    adam = settings.optimiser
+    marks = logarithmic_marks(settings.optimiser.iterations, 60)
     follow(loss, adam, marks, observe, context.progress, f"drop tolerance {label}", context.seed)
     shares = [p["error"] / (condition * p["residual"]) for p in points if p["residual"] > 0]
     row = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..baselines.inverse_methods import infer_by, settings_for
+from ..baselines.inverse_methods import infer_by
 from ..catalog import INVERSE
 from ..catalog.inverse_entry import InverseEntry
 from ..errors import PcpinnError
@@ -61,9 +61,9 @@ def attempt(
     Raises:
         PcpinnError: for a method, a preset or a change that does not exist.
     """
-    parameters, settings = entry.resolve(preset, settings_for(method, preset, changes))
+    parameters, settings = entry.resolve(preset, changes, method)
     build, unknowns = entry.problem(**parameters)
-    given = data or entry.data(settings.seed, **parameters)
+    given = data or entry.data(settings.run.seed, **parameters)
     row: dict[str, Any] = {"data": len(given), "l2re": None, "l2re_u": None, "l2re_a": None}
     try:
         solution = infer_by(method, build, given, unknowns, settings, truth=entry.truth(**parameters))

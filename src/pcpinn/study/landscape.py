@@ -14,7 +14,7 @@ from ..discretize.system import linear_system
 from ..network.mlp import MLP
 from ..solve.build import make_discretisation, make_mesh, make_network
 from ..solve.linear import preconditioned_loss
-from ..train import Adam, Loss
+from ..train import Loss
 from .follow import even_marks, follow
 from .study import Context, Data, Study
 
@@ -59,11 +59,10 @@ def compute(context: Context) -> Data:
     settings = settings.updated(
         {
             "cells": (sizes["cells"],),
-            "time_cells": 4 * sizes["cells"],
+            "steps": 4 * sizes["cells"],
             "degree": 3,
             "width": sizes["width"],
             "feature_high": sizes["feature_high"],  # beyond what the mesh resolves, networks oscillate between nodes
-            "collocation": sizes["points"],
             "seed": context.seed,
             "device": context.device.type,
             "precision": "float64",
@@ -81,15 +80,16 @@ def compute(context: Context) -> Data:
     rows: list[dict[str, Any]] = []
     surface: list[dict[str, Any]] = []
     captured: dict[str, float] = {}
-    for method, make in (("pinn", strong_loss), ("pcpinn", preconditioned_loss)):
+    strong = entry.resolve("paper", {"collocation": sizes["points"], "seed": context.seed}, "pinn")[1]
+    for method, make, own in (("pinn", strong_loss, strong), ("pcpinn", preconditioned_loss, settings)):
         network = make_network(problem, mesh, settings)
-        loss: Loss = make(system, network, settings)
+        loss: Loss = make(system, network, own)
         path: list[Tensor] = []
 
         def observe(iteration: int, network: MLP = network, path: list[Tensor] = path) -> None:
             path.append(network.theta.detach().clone())
 
-        adam = Adam(settings.learning_rate, settings.beta1, settings.beta2)
+        adam = settings.optimiser
         follow(loss, adam, marks, observe, context.progress, f"training {method}", context.seed)
 
         def error(theta: Tensor, network: MLP = network) -> float:

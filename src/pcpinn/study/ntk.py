@@ -12,7 +12,7 @@ from ..errors import PcpinnError
 from ..solve.build import make_discretisation, make_mesh, make_network
 from ..solve.linear import preconditioned_loss
 from ..solve.settings import Settings
-from ..train import Adam, LeastSquares
+from ..train import LeastSquares
 from .follow import follow, logarithmic_marks
 from .study import Context, Data, Study
 
@@ -27,11 +27,11 @@ def compute(context: Context) -> Data:
     """The kernel at the start and along training by Adam, with P = I and with the preset's own P."""
     sizes, entry = context.sizes, find_entry(str(context.problem))
     parameters, settings = entry.resolve("quick", {})
-    if settings.march:
+    if settings.marches:
         raise PcpinnError(
             f"{entry.name} is solved step by step: it has one kernel per step", "take a problem that is solved at once"
         )
-    changes = {"precision": "float64", "seed": context.seed, "device": context.device.type, "weights": "uniform"}
+    changes = {"precision": "float64", "seed": context.seed, "device": context.device.type, "norm": "uniform"}
     settings = settings.updated({**changes, "width": sizes["width"], "depth": sizes["depth"], "optimiser": "adam"})
     problem = entry.problem(**parameters)
     mesh = make_mesh(problem, settings)
@@ -72,7 +72,7 @@ def _watch(
                 for k, v in enumerate(kernel.eigenvalues)
             )
 
-    adam = Adam(settings.learning_rate, settings.beta1, settings.beta2)
+    adam = settings.optimiser
     follow(loss, adam, marks, observe, context.progress, f"kernel, {label}", context.seed)
 
 

@@ -103,20 +103,20 @@ def compute(context: Context) -> Data:
     rows: list[dict[str, Any]] = []
     for k, mesh_size in enumerate(sizes["mesh_sizes"]):
         context.progress.count("meshes", k, len(sizes["mesh_sizes"]))
-        chosen = settings.updated({"mesh_size": mesh_size})
+        chosen = settings.updated({"size": mesh_size})
         started = time.perf_counter()
         mesh = make_mesh(problem, chosen)
         meshed = time.perf_counter()
         system = linear_system(make_discretisation(problem, mesh, chosen))
         assembled = time.perf_counter()
-        recipe = ILU(sizes["drop_tolerance"], 30.0, ordering="MMD_AT_PLUS_A")
+        recipe = ILU(sizes["drop_tolerance"], 30.0, ordering="mmd")
         ilu_s, state = quickest(partial(recipe.build, system.A))
         pcg_s, (_, iterations) = quickest(
             partial(conjugate_gradients, system.A, system.b, partial(recipe.apply, state))
         )
         network = make_network(problem, mesh, chosen)
         loss = preconditioned_loss(system, network, chosen, kept=Kept(recipe, state, None))
-        adam = Adam(chosen.learning_rate, chosen.beta1, chosen.beta2)
+        adam = chosen.optimiser
         step = _seconds_per_step(loss, adam, sizes["iterations"], context, f"{system.size} unknowns")
         rows.append(
             {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -13,20 +14,34 @@ from torch.optim.adam import adam as torch_adam
 from ..errors import PcpinnError
 from . import graph
 from .loss import Loss
-from .optimiser import Advance, Optimiser, State
+from .optimiser import OPTIMISERS, Advance, Optimiser, State
 
 AT_ONCE = 20  # steps in a graph: between two graphs the GPU waits for the host, a tenth of a step or so
 
 
+@OPTIMISERS.register
 @dataclass(frozen=True)
 class Adam(Optimiser):
-    """First-order training: cheap steps, many of them."""
+    """First-order training: cheap steps, many of them.
+
+    Attributes:
+        learning_rate: size of the steps.
+        beta1, beta2: decay rates of the running means of gradients and of their squares.
+        epsilon: added to the root of the latter.
+    """
 
     learning_rate: float = 1e-3
     beta1: float = 0.9
     beta2: float = 0.99
     epsilon: float = 1e-8
-    name = "adam"
+    iterations: int = field(default=20_000, kw_only=True)
+
+    name: ClassVar[str] = "adam"
+    positive: ClassVar[tuple[str, ...]] = ("learning_rate", "epsilon")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_betas(self.beta1, self.beta2)
 
     def start(self, problem: Loss, seed: int) -> State:
         """Zero moments."""
@@ -124,3 +139,10 @@ class Fused:
                     maximize=False,
                 )
         state["count"].add_(k)
+
+
+def check_betas(*betas: float) -> None:
+    """Refuse decay rates outside [0, 1)."""
+    for number, beta in enumerate(betas, 1):
+        if not 0 <= beta < 1:
+            raise PcpinnError(f"beta{number}={beta:g} is outside [0, 1)", "the usual values are 0.9 and 0.99")

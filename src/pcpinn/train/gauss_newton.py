@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -12,14 +13,13 @@ from .curvature import Curvature, Dual, MatrixFree, Primal
 from .damping import Nielsen
 from .least_squares import LeastSquares
 from .loss import Loss
-from .optimiser import Optimiser, State
-
-FORMS = ("auto", "gram", "exact", "matrix-free")
+from .optimiser import OPTIMISERS, Optimiser, State
 
 _TRUSTED_BEND = 0.75  # largest ratio of acceleration to velocity at which the path's second-order model is believed
 _SINGLE_ABOVE = 1e-5  # while damping is larger than this, rounding in a float32 Gram matrix is harmless
 
 
+@OPTIMISERS.register
 @dataclass(frozen=True)
 class GaussNewton(Optimiser):
     """Each step solves (H + damping I) delta = gradient, bends the path by its second derivative, and keeps it if the loss falls.
@@ -31,25 +31,29 @@ class GaussNewton(Optimiser):
     "gram" and "exact" take the primal (p, p) or the dual (m, m) matrix, whichever is smaller.
 
     Attributes:
-        form: one of the above, or "auto": "gram" if its matrix fits into `memory_gib`, else "matrix-free".
+        matrix: one of the above, or "auto": "gram" if it fits into the memory, else "matrix-free".
         sample: number of nodes in the Gram matrix, drawn anew in each step, in proportion to their weights; 0 takes four per
             weight of the network, at least 4000.
         damping: initial damping, relative to the mean diagonal of H.
         accelerate: follow the path to second order (geodesic acceleration, Transtrum and Sethna 2012): one more solve with
             the same matrix, and a third of the iterations.
-        memory_gib: what the matrices of a step may take; on a GPU a quarter of its memory if that is more.
+        memory: GiB that the matrices of a step may take; on a GPU a quarter of its memory if that is more.
     """
 
-    form: str = "auto"
+    matrix: Literal["auto", "gram", "exact", "matrix-free"] = "auto"
     sample: int = 0
     damping: float = 1e-2
     accelerate: bool = True
-    memory_gib: float = 4.0
-    name = "gauss-newton"
+    memory: float = field(default=4.0, metadata={"hidden": True})
 
-    def __post_init__(self) -> None:
-        if self.form not in FORMS:
-            raise PcpinnError(f"form={self.form!r} is not a choice", f"use {', '.join(FORMS)}")
+    name: ClassVar[str] = "gauss-newton"
+    positive: ClassVar[tuple[str, ...]] = ("damping",)
+    not_negative: ClassVar[tuple[str, ...]] = ("iterations", "patience", "sample")
+    usual_patience: ClassVar[int] = 20
+
+    def fitted(self, memory: float) -> GaussNewton:
+        """With the memory that the run may use."""
+        return replace(self, memory=memory)
 
     def start(self, problem: Loss, seed: int) -> State:
         """Initial damping and the random state of the sampling.
@@ -85,7 +89,7 @@ class GaussNewton(Optimiser):
         """The acceleration that goes with the velocity v, or nothing where it is too large to be believed."""
         if not self.accelerate:
             return 0.0
-        exact = self.form == "exact"
+        exact = self.matrix == "exact"
         a = curvature.solve(problem.curving(v, through_operator=exact), damping)
         if a is None or not float(a.norm()) < _TRUSTED_BEND * float(v.norm()):
             return 0.0
@@ -98,18 +102,18 @@ class GaussNewton(Optimiser):
             PcpinnError: when the form asked for does not fit into memory.
         """
         p, n = problem.network.parameter_count, problem.size
-        rows = n if self.form == "exact" else min(n, self.sample or max(4 * p, 4000))
+        rows = n if self.matrix == "exact" else min(n, self.sample or max(4 * p, 4000))
         smaller = min(p, rows)
         needed = 8 * (rows * p + 3 * smaller**2) / 2**30
-        allowed = max(self.memory_gib, _gpu_share(problem.points.device))
-        if self.form == "matrix-free" or (self.form == "auto" and needed > allowed):
+        allowed = max(self.memory, _gpu_share(problem.points.device))
+        if self.matrix == "matrix-free" or (self.matrix == "auto" and needed > allowed):
             return "matrix-free", rows
         if needed > allowed:
             raise PcpinnError(
-                f"Gauss-Newton's {self.form} form needs {needed:.1f} GiB for {p} weights and {rows} nodes",
-                f"use form=matrix-free, a smaller sample or network, or raise memory_gib (now {allowed:g})",
+                f"Gauss-Newton's {self.matrix} matrix needs {needed:.1f} GiB for {p} weights and {rows} nodes",
+                f"use matrix=matrix-free, a smaller sample or network, or raise memory (now {allowed:g})",
             )
-        return ("gram" if self.form == "auto" else self.form), rows
+        return ("gram" if self.matrix == "auto" else self.matrix), rows
 
     def _curvature(self, problem: LeastSquares, state: State) -> Curvature:
         form, m = self.resolve(problem)

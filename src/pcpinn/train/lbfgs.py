@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import torch
 
 from .loss import Loss
-from .optimiser import Optimiser, State
+from .optimiser import OPTIMISERS, Optimiser, State
 
 _LINE_SEARCH = 25  # evaluations in one, at most
 _LISTS = ("old_dirs", "old_stps", "ro")
 
 
+@OPTIMISERS.register
 @dataclass(frozen=True)
 class LBFGS(Optimiser):
-    """Quasi-Newton steps with a strong Wolfe line search."""
+    """Quasi-Newton steps with a strong Wolfe line search.
 
-    memory: int = 50
-    name = "lbfgs"
+    Attributes:
+        pairs: steps and changes of the gradient that are remembered.
+    """
+
+    pairs: int = 50
+    iterations: int = field(default=2_000, kw_only=True)
+
+    name: ClassVar[str] = "lbfgs"
+    positive: ClassVar[tuple[str, ...]] = ("pairs",)
 
     def start(self, problem: Loss, seed: int) -> State:
         """No memory yet."""
@@ -36,7 +44,7 @@ class LBFGS(Optimiser):
             max_eval=1 + _LINE_SEARCH,
             tolerance_grad=0.0,
             tolerance_change=0.0,
-            history_size=self.memory,
+            history_size=self.pairs,
             line_search_fn="strong_wolfe",
         )
         if state:

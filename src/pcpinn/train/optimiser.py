@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from torch import Tensor
 
+from ..recipes import Recipe, Registry
 from .loss import Loss
 
 State = dict[str, Tensor]
@@ -14,14 +17,25 @@ Advance = Callable[[int], list[float]]
 """Takes at least one step and at most as many as told; returns the loss of each."""
 
 
-class Optimiser(ABC):
+@dataclass(frozen=True)
+class Optimiser(Recipe, ABC):
     """A frozen recipe; everything that changes lives in the state, which checkpoints save as it is.
 
     Attributes:
-        name: how settings and reports refer to it.
+        iterations: at most so many; of a nonlinear problem for all of Newton's steps together, of a march per Newton step.
+        patience: stop after so many iterations with hardly any gain; 0 never. By default 20 for Gauss-Newton (but in
+            marches), never for others.
     """
 
-    name: str
+    iterations: int = field(default=60, kw_only=True)
+    patience: int | None = field(default=None, kw_only=True)
+
+    not_negative: ClassVar[tuple[str, ...]] = ("iterations", "patience")
+    usual_patience: ClassVar[int] = 0
+
+    def fitted(self, memory: float) -> Optimiser:
+        """The optimiser for a run that may use so many GiB of memory; here itself."""
+        return self
 
     @abstractmethod
     def start(self, problem: Loss, seed: int) -> State:
@@ -34,3 +48,6 @@ class Optimiser(ABC):
     def bind(self, problem: Loss, state: State) -> Advance:
         """The step for one problem and state, prepared for being repeated; here one at a time."""
         return lambda most: [self.step(problem, state)]
+
+
+OPTIMISERS: Registry[type[Optimiser]] = Registry("optimiser", "optimisers")

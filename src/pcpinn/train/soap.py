@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from .adam import check_betas
 from .loss import Loss
-from .optimiser import Optimiser, State
+from .optimiser import OPTIMISERS, Optimiser, State
 
 
+@OPTIMISERS.register
 @dataclass(frozen=True)
 class SOAP(Optimiser):
-    """For each layer, gradients are rotated into the eigenvectors of their running second moments before Adam's rule."""
+    """For each layer, gradients are rotated into the eigenvectors of their running second moments before Adam's rule.
+
+    Attributes:
+        learning_rate: size of the steps.
+        beta1, beta2: decay rates of the running means of gradients and of their squares.
+        epsilon: added to the root of the latter.
+        every: iterations between two updates of the eigenvectors.
+    """
 
     learning_rate: float = 3e-3
     beta1: float = 0.95
     beta2: float = 0.95
     epsilon: float = 1e-8
     every: int = 10
-    name = "soap"
+    iterations: int = field(default=5_000, kw_only=True)
+
+    name: ClassVar[str] = "soap"
+    positive: ClassVar[tuple[str, ...]] = ("learning_rate", "epsilon", "every")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_betas(self.beta1, self.beta2)
 
     def start(self, problem: Loss, seed: int) -> State:
         """Zero moments, identity bases."""

@@ -20,7 +20,6 @@ from ...errors import PcpinnError
 from ...mesh.slab_mesh import AnyMesh, SlabMesh
 from ...network.marched import MarchedNetwork, Plan
 from ...network.mlp import MLP
-from ...precondition.stages import Stages
 from ...problem.field import component_names
 from ...problem.problem import Problem
 from ...progress import Progress
@@ -28,7 +27,7 @@ from ...solution.folder import create_run, finish_run, read_mesh_arrays, require
 from ...solution.reference import ERRORS, Reference, compare
 from ...solution.solution import Solution
 from ...train import History, LeastSquares
-from ..build import ORDERINGS, make_device, make_mesh, make_network, make_optimiser, refuse_free
+from ..build import make_device, make_mesh, make_network, make_optimiser, refuse_free
 from ..settings import Settings
 from .checkpoint import MarchCheckpoint
 from .errors import MarchErrors
@@ -46,13 +45,19 @@ def march(
     record: Mapping[str, Any] | None = None,
     resume: bool = False,
     mesh: AnyMesh | None = None,
+    start: Any = None,
 ) -> Solution:
     """Solve a problem over time step by step; the arguments are those of `pcpinn.solve`."""
     started = time.perf_counter()
     progress = progress or Progress()
+    recipe, options = settings.time, settings.run
     facts = {"problem": problem.name, "preset": None, "method": "pcpinn", **(record or {})}
     refuse_free(problem)
-    device = make_device(settings.device)
+    if start is not None:
+        raise PcpinnError("start= is not read by a march, which starts from the initial values", "leave start out")
+    if resume and out is None:
+        raise PcpinnError("resume needs the folder of the run", "give out=")
+    device = make_device(options.device)
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)
     if out is not None and not resume:
@@ -63,22 +68,22 @@ def march(
     mesh = mesh or make_mesh(problem, settings)
     if not isinstance(mesh, SlabMesh):
         raise PcpinnError("a march needs a domain over time", "use shape.over(start, end)")
-    plan = Plan(settings.time_scheme, settings.time_order, settings.march, problem.components)
-    windows = _windows(mesh.times, settings.march)
+    plan = Plan(recipe.scheme, recipe.order, recipe.window, problem.components)
+    windows = _windows(mesh.times, recipe.window)
     progress.stage("assembly")
     space = MarchSpace(
-        problem, mesh.space, (mesh.times[0], mesh.times[-1]), settings.degree, settings.quadrature, device
+        problem, mesh.space, (mesh.times[0], mesh.times[-1]), settings.mesh.degree, settings.mesh.quadrature, device
     )
     _check(space)
     network = make_network(problem, mesh.space, settings, problem.components * plan.layers)
-    spread_biases(network, settings.seed)
+    spread_biases(network, options.seed)
     initial = space.initial_values()
     solver = _window_solver(space, network, plan, settings)
     checkpoint = None
     thetas: list[Tensor] = []
     reports: list[WindowReport] = []
     if out is not None:
-        checkpoint = MarchCheckpoint(out, settings.checkpoint_every)
+        checkpoint = MarchCheckpoint(out, options.checkpoint_every)
         if not resume:
             fields = [asdict(f) for f in problem.unknowns]
             create_run(out, {**facts, "fields": fields, "settings": settings.to_dict()}, mesh)
@@ -92,13 +97,13 @@ def march(
         thetas = [fit_start(network, space, plan, initial, settings, progress)]
     setup_s = time.perf_counter() - started
 
-    errors = MarchErrors(space, plan, mesh.times, reference, settings.discrete)
+    errors = MarchErrors(space, plan, mesh.times, reference, recipe.split_errors)
     history = History()
     layered = np.outer(Layers(plan.steps, windows[0][0]).weights, space_weights(space, settings)).ravel()
     progress.stage("marching", len(windows))
     training_started = time.perf_counter()
     known = initial[None].repeat(plan.steps.history, 1)
-    every = max(1, settings.refresh)
+    every = recipe.refresh
     for number, (times, first) in enumerate(windows):
         window = Window(space, Layers(plan.steps, times, first), known)
         if number < len(thetas) - 1:  # done before a resume
@@ -125,11 +130,11 @@ def march(
         residual = report.final
         history.add(number + 1, time.perf_counter() - training_started, 0.5 * residual**2)
         progress.update(number + 1, 0.5 * residual**2)
-        if number + 1 < len(windows) and time.perf_counter() - training_started > settings.time_limit:
+        if number + 1 < len(windows) and time.perf_counter() - training_started > options.time_limit:
             if checkpoint is not None:
                 checkpoint.write_whole(thetas, reports, network, every)
             raise PcpinnError(
-                f"the time limit of {settings.time_limit:g} s was reached after {number + 1} of {len(windows)} windows",
+                f"the time limit of {options.time_limit:g} s was reached after {number + 1} of {len(windows)} windows",
                 "continue the run with: pcpinn resume DIR --set time_limit=..., or take fewer steps or iterations",
             )
     train_s = time.perf_counter() - training_started
@@ -146,7 +151,7 @@ def march(
     measured |= errors.totals()
     result = {
         **facts,
-        "seed": settings.seed,
+        "seed": options.seed,
         "device": device.type,
         "dofs": space.size * plan.layers,
         "parameters": network.parameter_count,
@@ -155,7 +160,7 @@ def march(
         "loss": history.rows[-1][2],
         "optimiser": solver.optimiser.name,
         "optimiser_reason": "after least-squares steps of the last layer",
-        "discretisation": {"name": "march", "degree": settings.degree, "cells": mesh.cell_count},
+        "discretisation": {"name": "march", "degree": settings.mesh.degree, "cells": mesh.cell_count},
         "preconditioner": {} if solver.operator is None else solver.operator.describe(),
         "march": _describe(reports, plan, windows, errors),
         "errors": measured,
@@ -179,14 +184,14 @@ def _windows(times: np.ndarray, per_window: int) -> list[tuple[np.ndarray, bool]
     steps = len(times) - 1
     if steps % per_window:
         raise PcpinnError(
-            f"{steps} steps cannot be cut into windows of {per_window}", f"make time_cells a multiple of {per_window}"
+            f"{steps} steps cannot be cut into windows of {per_window}", f"make steps a multiple of {per_window}"
         )
     result = []
     for k in range(0, steps, per_window):
         part = times[k : k + per_window + 1]
         lengths = np.diff(part)
         if np.ptp(lengths) > 1e-9 * lengths.max():
-            raise PcpinnError("the steps of a window differ in length", "use march=1 with time_halvings")
+            raise PcpinnError("the steps of a window differ in length", "use window=1 with halvings")
         result.append((part, k == 0))
     return result
 
@@ -200,24 +205,22 @@ def _check(space: MarchSpace) -> None:
 
 
 def _window_solver(space: MarchSpace, network: MLP, plan: Plan, settings: Settings) -> WindowSolver:
-    drop = 0.0 if settings.drop_tolerance == "auto" else float(settings.drop_tolerance)
-    recipe = Stages(drop, max(settings.fill_factor, 50.0), ORDERINGS[settings.ordering], settings.step_solves)
     own = WindowSettings(
-        tolerance=settings.tolerance or 1e-6,
-        iterations=settings.iterations,
-        patience=settings.patience or 0,
-        newton=settings.newton_iterations,
-        linear_part=settings.linearisation == "linear-part",
-        causality=settings.causality,
-        refinement=settings.refinement,
-        head_steps=settings.head_steps,
+        tolerance=settings.time.tolerance,
+        iterations=settings.optimiser.iterations,
+        patience=settings.optimiser.patience or 0,
+        newton=settings.time.newton_iterations,
+        linear_part=settings.time.linearisation == "linear-part",
+        causality=settings.time.causality,
+        refinement=settings.preconditioner.refinement,
+        head_steps=settings.time.head_steps,
     )
     nodes = WindowNodes.of(space, plan.layers)
     size = len(nodes.point_of)
     optimiser, _ = make_optimiser(
         settings, LeastSquares(network, nodes, misfit(np.zeros(size), np.ones(size), network))
     )
-    return WindowSolver(space, network, plan.layers, recipe, optimiser, own, settings.seed)
+    return WindowSolver(space, network, plan.layers, settings.preconditioner, optimiser, own, settings.run.seed)
 
 
 def _describe(

@@ -32,7 +32,7 @@ def spread_biases(network: MLP, seed: int) -> None:
 
 def space_weights(space: MarchSpace, settings: Settings) -> np.ndarray:
     """(n,) weights of the norm in space."""
-    if settings.weights == "uniform":
+    if settings.loss.norm == "uniform":
         return np.full(space.size, 1 / space.size)
     return space.weights
 
@@ -51,17 +51,17 @@ def fit_start(
     loss = LeastSquares(one, nodes, misfit(initial.cpu().numpy(), space_weights(space, settings), one))
     optimiser, _ = make_optimiser(settings, loss)
     stopping = Stopping(
-        settings.start_iterations,
-        0.1 * (settings.tolerance or 1e-6),
+        settings.time.start_iterations,
+        0.1 * settings.time.tolerance,
         math.inf,
-        0 if settings.patience is None else settings.patience,
+        settings.optimiser.patience or 0,
     )
     heads = HeadSolver()
-    if settings.head_steps:
+    if settings.time.head_steps:
         heads.step(loss)
-    if settings.start_iterations:
-        train(loss, optimiser, stopping, optimiser.start(loss, settings.seed), progress)
-    for _ in range(min(2, settings.head_steps)):
+    if settings.time.start_iterations:
+        train(loss, optimiser, stopping, optimiser.start(loss, settings.run.seed), progress)
+    for _ in range(min(2, settings.time.head_steps)):
         heads.step(loss, afresh=False)
     with torch.no_grad():
         network.output_scale.copy_(one.output_scale)

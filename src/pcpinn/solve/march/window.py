@@ -296,6 +296,6 @@ def _diverged(report: WindowReport, window: Window) -> PcpinnError:
     path = ", ".join(f"{r:.1e}" for r in report.residuals)
     return PcpinnError(
         f"Newton's method does not converge at t = {window.layers.times[-1]:g}: corrections {path}",
-        "take shorter steps (time_cells), a damping scheme (time_scheme=radau), more iterations per step, or reach the "
+        "take shorter steps (more steps), a damping scheme (scheme=radau), more iterations per step, or reach the "
         "parameters by continuation",
     )

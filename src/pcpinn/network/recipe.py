@@ -1,0 +1,107 @@
+"""Networks by name, and the recipe of the usual one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import torch
+
+from ..recipes import PerAxis, Recipe, Registry
+from .features import Features
+from .mlp import MLP, Architecture
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a network is told of where it is going to live.
+
+    Attributes:
+        lower, upper: corners of the box around the domain.
+        outputs: number of scalar components.
+        kinks, corners, corner_size: known places where the solution is not smooth (see `pcpinn.Meshing`).
+        periodic: axes along which every field repeats itself.
+        start: the smallest time that counts after a sudden start, relative to the whole; 0 if there is none.
+    """
+
+    lower: Sequence[float]
+    upper: Sequence[float]
+    outputs: int
+    kinks: PerAxis = ()
+    corners: PerAxis = ()
+    corner_size: float = 1e-3
+    periodic: tuple[int, ...] = ()
+    start: float = 0.0
+
+
+class NetworkRecipe(Recipe):
+    """How to make u_theta."""
+
+    def build(self, place: Place, seed: int, dtype: torch.dtype) -> Any:
+        """An untrained network."""
+        raise NotImplementedError
+
+
+NETWORKS: Registry[type[NetworkRecipe]] = Registry("network", "networks")
+
+
+@NETWORKS.register
+@dataclass(frozen=True)
+class Perceptron(NetworkRecipe):
+    """A multilayer perceptron on scaled inputs and Fourier features of them.
+
+    Attributes:
+        width, depth: size and number of hidden layers; with depth 0 the outputs are linear in the features.
+        activation: tanh, silu, gelu or sin.
+        initialisation: of the weights: torch, glorot-normal, glorot-uniform, he-normal or he-uniform.
+        features: none; log (frequencies 2 pi 2^e along each axis) or gaussian (random directions); list (those in
+            `frequencies`); or, best with depth 0, waves on periodic boxes (all plane waves of at most feature_count per period)
+            and cosines on boxes without flow through the walls (products of at most feature_count half waves).
+        feature_count: number of frequencies (per axis for log).
+        feature_low, feature_high: exponents e of the lowest and the highest frequency of log.
+        feature_std: standard deviation of gaussian frequencies.
+        frequencies: of list: for each axis, in radians per unit, such as 6.28;6.28;4.44,8.31.
+    """
+
+    width: int = 24
+    depth: int = 3
+    activation: str = "tanh"
+    initialisation: str = "glorot-normal"
+    features: Literal["none", "log", "gaussian", "list", "waves", "cosines"] = "log"
+    feature_count: int = 4
+    feature_low: float = -2.0
+    feature_high: float = 1.0
+    feature_std: float = math.pi
+    frequencies: PerAxis | None = None
+
+    name: ClassVar[str] = "mlp"
+    positive: ClassVar[tuple[str, ...]] = ("width",)
+    not_negative: ClassVar[tuple[str, ...]] = ("depth",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        Architecture(self.width, self.depth, self.activation, self.initialisation)  # refuses unknown names
+
+    def architecture(self, place: Place) -> Architecture:
+        """All but the weights, for a place."""
+        features = Features(
+            self.features,
+            self.feature_count,
+            self.feature_low,
+            self.feature_high,
+            self.feature_std,
+            place.kinks,
+            self.frequencies or (),
+            place.start,
+            place.periodic,
+            place.corners,
+            place.corner_size,
+        )
+        return Architecture(self.width, self.depth, self.activation, self.initialisation, features)
+
+    def build(self, place: Place, seed: int, dtype: torch.dtype) -> MLP:
+        """With weights drawn from a seed."""
+        generator = torch.Generator().manual_seed(seed)
+        return MLP(self.architecture(place), list(place.lower), list(place.upper), place.outputs, generator, dtype)

@@ -1,0 +1,174 @@
+"""Methods: ways to solve a problem, each with the recipes that it reads and what it takes where nothing is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from ..discretize.in_time import TIMES, Simplices, Slabs
+from ..errors import PcpinnError
+from ..mesh.meshing import MESHINGS, Differences, Meshing
+from ..network.recipe import NETWORKS, Perceptron
+from ..precondition import PRECONDITIONERS, AutoILU, Preconditioning, Separable, Stages, TimeOrder
+from ..recipes import Recipe, Registry
+from ..train import Adam, GaussNewton
+from ..train.optimiser import OPTIMISERS
+from .march.recipe import March
+from .recipes import NewtonMethod, Residual
+
+SLOTS = ("time", "mesh", "preconditioner", "network", "optimiser", "newton", "loss", "run")
+
+LOSSES: Registry[type[Recipe]] = Registry("loss", "losses")
+LOSSES.register(Residual)
+NEWTONS: Registry[type[Recipe]] = Registry("Newton's method", "newton")
+NEWTONS.register(NewtonMethod)
+
+
+@dataclass(frozen=True)
+class Options(Recipe):
+    """What every run takes.
+
+    Attributes:
+        seed: of all random numbers.
+        device: auto (a GPU if there is one), cpu or cuda.
+        precision: of the network: float64 or float32.
+        time_limit: seconds of training. A solve then returns what it has; a march, which has no answer before its end, stops
+            with an error and can be continued with `pcpinn resume`.
+        memory: GiB that the preconditioner and Gauss-Newton's matrices may take, each (the latter a quarter of a GPU if that
+            is more).
+        certify: estimate the total error on a finer discretisation at the end.
+        checkpoint_every: seconds between two checkpoints.
+    """
+
+    seed: int = 0
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    precision: Literal["float64", "float32"] = "float64"
+    time_limit: float = float("inf")
+    memory: float = 4.0
+    certify: bool = True
+    checkpoint_every: float = 10.0
+
+    name: ClassVar[str] = "run"
+    positive: ClassVar[tuple[str, ...]] = ("memory",)
+    not_negative: ClassVar[tuple[str, ...]] = ("checkpoint_every",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.time_limit > 0:
+            raise PcpinnError(f"time_limit={self.time_limit:g} must be positive", "leave time_limit out for no limit")
+        if abs(self.seed) >= 2**63:
+            raise PcpinnError(f"seed={self.seed} is too large", "take one below 2^63")
+
+
+RUNS: Registry[type[Recipe]] = Registry("set of options", "runs")
+RUNS.register(Options)
+
+REGISTRIES: dict[str, Registry[Any]] = {
+    "time": TIMES,
+    "mesh": MESHINGS,
+    "preconditioner": PRECONDITIONERS,
+    "network": NETWORKS,
+    "optimiser": OPTIMISERS,
+    "newton": NEWTONS,
+    "loss": LOSSES,
+    "run": RUNS,
+}
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a method has for one slot.
+
+    Attributes:
+        default: taken where nothing is said.
+        allowed: the recipes that fit; None for all of the slot.
+        without: keys that are not read here, and why.
+        why: the reason for the restriction, for messages.
+    """
+
+    default: Recipe
+    allowed: tuple[type[Recipe], ...] | None = None
+    without: Mapping[str, str] = field(default_factory=dict)
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a method does not read a slot."""
+
+    why: str
+
+
+Chosen = Mapping[str, Recipe]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to solve.
+
+    Attributes:
+        name: on the command line and in records.
+        offer: slot, what was chosen for earlier slots, whether the problem is over time -> what there is for it.
+        solver: (problem, settings, ...) -> Solution, with the options of `pcpinn.solve` (or `pcpinn.infer`).
+        inverse: whether it is for inverse problems.
+        presets: what it changes of presets that were made for another method, by preset.
+    """
+
+    name: str
+    offer: Callable[[str, Chosen, bool], Offer | Refusal]
+    solver: Callable[..., Any]
+    inverse: bool = False
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+METHODS: Registry[Method] = Registry("method", "methods")
+INVERSE_METHODS: Registry[Method] = Registry("method for inverse problems", "inverse_methods")
+
+
+def offer_discretisation(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal:
+    """Time and mesh, as most methods have them."""
+    time = chosen.get("time")
+    if slot == "time":
+        return Offer(Simplices()) if over_time else Refusal("the problem does not depend on time")
+    if isinstance(time, Slabs | March):
+        return Offer(Meshing(), (Meshing,), why=f"time={time.name} needs finite elements")
+    return Offer(Meshing(), (Meshing, Differences))
+
+
+def offer_preconditioned(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal:
+    """The recipes of Algorithms 1 to 4: a preconditioned residual, all at once or marched."""
+    time = chosen.get("time")
+    marches = isinstance(time, March)
+    if slot in ("time", "mesh"):
+        return offer_discretisation(slot, chosen, over_time)
+    if slot == "preconditioner":
+        return _preconditioners(time)
+    if slot == "network":
+        return (
+            Offer(Perceptron(), (Perceptron,), why="a march solves for the last layer")
+            if marches
+            else Offer(Perceptron())
+        )
+    if slot == "optimiser":
+        P = chosen["preconditioner"]
+        assert isinstance(P, Preconditioning)
+        return Offer(GaussNewton() if P.near_identity else Adam())
+    if slot == "newton":
+        return Refusal("a march has Newton's keys in time=march") if marches else Offer(NewtonMethod())
+    if slot == "loss":
+        return Offer(Residual(), (Residual,))
+    if marches:
+        no_certificate = {"certify": "a march has no error estimate yet", "precision": "marches are in float64"}
+        return Offer(Options(), without=no_certificate)
+    return Offer(Options())
+
+
+def _preconditioners(time: Recipe | None) -> Offer:
+    if isinstance(time, March):
+        return Offer(Stages(), (Stages,), why="a march has a preconditioner of its own")
+    general = tuple(P for P in PRECONDITIONERS if P not in (Stages, TimeOrder, Separable))
+    if not isinstance(time, Slabs):
+        return Offer(AutoILU(), general, why="it needs time=slabs or time=march")
+    default: Recipe = Separable() if time.scheme == "galerkin" else TimeOrder()
+    return Offer(default, (*general, type(default)), why=f"it does not fit slabs of scheme={time.scheme}")
