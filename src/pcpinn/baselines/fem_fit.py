@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from ..discretize.system import LinearSystem
-from ..network.mlp import MLP
+from ..network.protocol import Network
 from ..precondition.misfit import Misfit
 from ..problem.problem import Problem
 from ..solution.solution import Solution
@@ -17,7 +17,7 @@ from ..solve.settings import Settings
 from ..train import LeastSquares
 
 
-def fit_loss(system: LinearSystem, network: MLP, settings: Settings) -> LeastSquares:
+def fit_loss(system: LinearSystem, network: Network, settings: Settings) -> LeastSquares:
     """The relative misfit to the discrete solution, in the norm of Algorithm 1."""
     weights = system.weights if settings.weights == "mass" else np.full(system.size, 1 / system.size)
     misfit = Misfit(system.solution, weights, getattr(torch, settings.precision), network.theta.device, "fem-fit")

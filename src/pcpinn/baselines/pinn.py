@@ -14,7 +14,7 @@ from ..discretize.system import LinearSystem
 from ..errors import PcpinnError
 from ..mesh.points import interior_points, spacing_of
 from ..network.ansatz import Located
-from ..network.mlp import MLP
+from ..network.protocol import Network
 from ..problem.problem import Problem
 from ..solution.solution import Solution
 from ..solve.run import run
@@ -31,7 +31,9 @@ class StrongLoss:
     relative error, nor an estimate of one.
     """
 
-    def __init__(self, network: MLP, problem: Problem, points: Tensor, terms: Sequence[Term], boundary_weight: float):
+    def __init__(
+        self, network: Network, problem: Problem, points: Tensor, terms: Sequence[Term], boundary_weight: float
+    ):
         self.network, self.points, self.terms, self.boundary_weight = network, points, list(terms), boundary_weight
         self.pointwise = Pointwise(problem)
         self._located = None if network.ansatz is None else Located(network.ansatz, points, network.outputs)
@@ -51,7 +53,7 @@ class StrongLoss:
         """The network at the points inside."""
         if self._located is None:
             return self.network(x)
-        return self._located(x, self.network.propagate(self.theta, self.network.encode(x)))
+        return self._located(x, self.network.bare(self.theta, x))
 
     def loss(self) -> Tensor:
         """0.5 ||residual||^2."""
@@ -83,7 +85,7 @@ class StrongLoss:
         return facts if ansatz is None else {**facts, "hard_walls": len(ansatz.width)}
 
 
-def strong_loss(system: LinearSystem, network: MLP, settings: Settings) -> StrongLoss:
+def strong_loss(system: LinearSystem, network: Network, settings: Settings) -> StrongLoss:
     """Draw the points, on the network's device and in its precision; of the system only mesh and problem are used."""
     if settings.optimiser == "gauss-newton":
         raise PcpinnError(
