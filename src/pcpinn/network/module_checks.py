@@ -79,7 +79,8 @@ def check_derivatives(module: nn.Module, jacobian: Callable[[], Tensor]) -> None
     )
     if not J.any():
         raise PcpinnError(
-            f"the values of {name} do not depend on its weights", "do not use .detach(), .data or no_grad in forward"
+            f"the values of {name} do not depend on its weights",
+            "do not use .detach(), .data, .item() or no_grad in forward",
         )
     if not J.isfinite().all():
         raise PcpinnError(f"{name} has derivatives that are not finite", "avoid roots and divisions at zero in forward")

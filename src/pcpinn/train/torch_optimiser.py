@@ -45,7 +45,9 @@ class TorchOptimiser(Optimiser):
     def start(self, problem: Loss, seed: int) -> State:
         """Room for all that torch's optimiser remembers, on the device of the weights; no step is taken yet."""
         theta = problem.theta.detach()
-        state = {k: _packed(v, theta.device).zero_() for k, v in self._after_steps(theta).items() if v is not None}
+        state = {
+            k: torch.zeros_like(_packed(v, theta.device)) for k, v in self._after_steps(theta).items() if v is not None
+        }
         return state | {_BEGUN: torch.zeros((), dtype=torch.int64, device=theta.device)}
 
     def step(self, problem: Loss, state: State) -> float:
@@ -71,7 +73,7 @@ class TorchOptimiser(Optimiser):
             theta.grad = None
             for key, value in optimiser.state[theta].items():
                 if value is not None:
-                    state[key].copy_(torch.as_tensor(value))
+                    state[key].copy_(_packed(value, theta.device))
             state[_BEGUN].fill_(1)
             return [float(before)]
 
@@ -129,9 +131,9 @@ def _named(name: str) -> type[torch.optim.Optimizer]:
 
 
 def _packed(value: Tensor | float, device: torch.device) -> Tensor:
-    """A copy as a tensor on the device; an int as int64, a float as float64."""
+    """As a tensor on the device; an int as int64, a float as float64."""
     if isinstance(value, Tensor):
-        return value.detach().to(device, copy=True)
+        return value.detach().to(device)
     return torch.tensor(value, dtype=torch.int64 if isinstance(value, int) else torch.float64, device=device)
 
 
