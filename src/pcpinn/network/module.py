@@ -167,7 +167,7 @@ class ModuleNetwork(nn.Module):
         network = cls(module, [-1.0] * d, [1.0] * d, outputs, tensors["centre"].dtype)
         expected = {k: tuple(v.shape) for k, v in network.to_tensors().items()}
         stored = {k: tuple(v.shape) for k, v in tensors.items()}
-        wrong = [name for name in {**stored, **expected} if stored.get(name) != expected.get(name)]
+        wrong = [name for name in {**expected, **stored} if stored.get(name) != expected.get(name)]
         if wrong:
             listed = [
                 f"{name.removeprefix('module.')}: {stored.get(name, 'absent')} in the file, "
