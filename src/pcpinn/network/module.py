@@ -19,9 +19,7 @@ from ..errors import PcpinnError
 from .ansatz import Ansatz
 from .module_checks import check_derivatives, check_function, check_weights, class_name, probe_points
 
-_CHUNK = (
-    2**25
-)  # bytes of a Jacobian at a time: beside the result, gradients of one chunk need memory, and caches like it small
+_CHUNK = 2**25  # bytes of a Jacobian's rows at a time: their gradients need memory beside the result
 _SAME = 1e-6  # relative difference of values that rounding explains, on other machines and in float32
 _NAMED = 3  # tensors that a message names, at most
 
