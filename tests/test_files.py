@@ -134,3 +134,12 @@ def test_json_must_be_an_object(tmp_path):
     (tmp_path / "j").write_text(json.dumps([1]))
     with pytest.raises(PcpinnError, match="does not hold a JSON object"):
         read_json(tmp_path / "j")
+
+
+def test_tensors_keep_their_shapes(tmp_path):
+    """Single numbers have none, and a transposed array is stored row by row."""
+    given = {"number": np.array(3.5), "one": np.array([1]), "empty": np.zeros((0, 2)), "turned": np.eye(3, 2).T}
+    write_tensors(tmp_path / "t", given, {})
+    back, _ = read_tensors(tmp_path / "t")
+    assert {k: v.shape for k, v in back.items()} == {k: v.shape for k, v in given.items()}
+    assert all(np.array_equal(back[k], v) and back[k].dtype == v.dtype for k, v in given.items())

@@ -51,7 +51,7 @@ def _umask() -> int:
 
 def write_tensors(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> None:
     """Arrays and plain data in one safetensors file, atomically."""
-    arrays = {k: np.ascontiguousarray(v) for k, v in tensors.items()}
+    arrays = {k: np.asarray(v, order="C") for k, v in tensors.items()}  # ascontiguousarray makes (1,) of ()
     write_atomically(path, safetensors_bytes(arrays, {"pcpinn": json.dumps(metadata)}))
 
 

@@ -11,7 +11,7 @@ import torch
 
 from ..discretize.system import LinearSystem
 from ..mesh.slab_mesh import AnyMesh
-from ..network.mlp import MLP
+from ..network.protocol import Network
 from ..precondition.misfit import Misfit
 from ..problem.problem import Problem
 from ..progress import Progress
@@ -25,7 +25,7 @@ from ..train import LeastSquares
 from .recipe import offer_fem_fit
 
 
-def fit_loss(system: LinearSystem, network: MLP, settings: Settings) -> LeastSquares:
+def fit_loss(system: LinearSystem, network: Network, settings: Settings) -> LeastSquares:
     """The relative misfit to the discrete solution, in the norm of Algorithm 1."""
     weights = system.weights if settings.loss.norm == "mass" else np.full(system.size, 1 / system.size)
     misfit = Misfit(system.solution, weights, getattr(torch, settings.run.precision), network.theta.device, "fem-fit")

@@ -16,7 +16,7 @@ from ..errors import PcpinnError
 from ..mesh.points import interior_points, spacing_of
 from ..mesh.slab_mesh import AnyMesh
 from ..network.ansatz import Located
-from ..network.mlp import MLP
+from ..network.protocol import Network
 from ..problem.problem import Problem
 from ..progress import Progress
 from ..solution.reference import Reference
@@ -38,7 +38,9 @@ class StrongLoss:
     relative error, nor an estimate of one.
     """
 
-    def __init__(self, network: MLP, problem: Problem, points: Tensor, terms: Sequence[Term], boundary_weight: float):
+    def __init__(
+        self, network: Network, problem: Problem, points: Tensor, terms: Sequence[Term], boundary_weight: float
+    ):
         self.network, self.points, self.terms, self.boundary_weight = network, points, list(terms), boundary_weight
         self.pointwise = Pointwise(problem)
         self._located = None if network.ansatz is None else Located(network.ansatz, points, network.outputs)
@@ -58,7 +60,7 @@ class StrongLoss:
         """The network at the points inside."""
         if self._located is None:
             return self.network(x)
-        return self._located(x, self.network.propagate(self.theta, self.network.encode(x)))
+        return self._located(x, self.network.bare(self.theta, x))
 
     def loss(self) -> Tensor:
         """0.5 ||residual||^2."""
@@ -90,7 +92,7 @@ class StrongLoss:
         return facts if ansatz is None else {**facts, "hard_walls": len(ansatz.width)}
 
 
-def strong_loss(system: LinearSystem, network: MLP, settings: Settings) -> StrongLoss:
+def strong_loss(system: LinearSystem, network: Network, settings: Settings) -> StrongLoss:
     """Draw the points, on the network's device and in its precision; of the system only mesh and problem are used."""
     problem, mesh, like = system.discretisation.problem, system.discretisation.mesh.simplices, network.theta.detach()
     recipe, random = settings.loss, np.random.default_rng(settings.run.seed)

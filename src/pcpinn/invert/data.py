@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..discretize.probe import probe
 from ..errors import PcpinnError
-from ..network.mlp import MLP
+from ..network.protocol import Network
 from ..precondition.torch_sparse import csr_tensor
 from ..problem.field import Local
 from ..problem.problem import Problem
@@ -37,7 +37,7 @@ class DataTerm:
         robust: Huber's function instead of squares.
     """
 
-    def __init__(self, data: Observations, noise: np.ndarray, network: MLP, problem: Problem, robust: bool) -> None:
+    def __init__(self, data: Observations, noise: np.ndarray, network: Network, problem: Problem, robust: bool) -> None:
         self.data, self.network, self.problem, self.robust = data, network, problem, robust
         device = network.theta.device
         self._x = torch.as_tensor(data.points, dtype=torch.float64, device=device)
@@ -103,7 +103,7 @@ class Between:
     fit the noise in between.
     """
 
-    def __init__(self, data: Observations, network: MLP, equations: Equations) -> None:
+    def __init__(self, data: Observations, network: Network, equations: Equations) -> None:
         self.network, self._x = network, torch.as_tensor(data.points, dtype=torch.float64, device=network.theta.device)
         form, device = equations.discretisation, network.theta.device
         matrices = [probe(form, data.points, k) for k in range(form.components)]

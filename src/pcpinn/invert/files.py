@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from ..discretize.space import ScalarSpace
 from ..errors import PcpinnError
@@ -92,9 +93,9 @@ def finish_inverse(folder: Path, solution: InverseSolution) -> None:
 
 
 @loads("inverse")
-def load_inverse(folder: Path, record: dict[str, Any]) -> InverseSolution:
+def load_inverse(folder: Path, record: dict[str, Any], module: nn.Module | None) -> InverseSolution:
     """u as any forward run, with its coefficients and their posterior."""
-    plain = load_forward(folder, record)
+    plain = load_forward(folder, record, module)
     tensors, metadata = read_tensors(folder / "coefficients.safetensors")
     coefficients: dict[str, CoefficientNetwork] = {}
     try:

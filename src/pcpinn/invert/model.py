@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ..network import MLP, Architecture, Features
+from ..network.protocol import Network
 from ..problem.family import Family
 from ..problem.unknowns import Coefficient, Parameter, Unknown
 from ..solve.settings import Settings
@@ -86,11 +87,11 @@ class InverseModel:
         coefficients: by name.
     """
 
-    def __init__(self, family: Family, network: MLP, coefficients: Mapping[str, CoefficientNetwork]) -> None:
+    def __init__(self, family: Family, network: Network, coefficients: Mapping[str, CoefficientNetwork]) -> None:
         self.family, self.network, self.coefficients = family, network, dict(coefficients)
         self._bounds = {n: bounds_of(u) for n, u in family.unknowns.items() if isinstance(u, Parameter)}
         count = sum(len(b) for b in self._bounds.values())
-        nets = [network, *(c.base for c in self.coefficients.values())]
+        nets: list[Network] = [network, *(c.base for c in self.coefficients.values())]
         pieces = [n.theta.detach() for n in nets]
         self.theta = nn.Parameter(torch.cat([*pieces, pieces[0].new_zeros(count)]))
         self.parts, at = [], 0

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import nn
 
 from ..discretize.finite_elements import FiniteElements
 from ..discretize.probe import probe
@@ -57,12 +58,14 @@ def finish_nodal(folder: Path, solution: InverseSolution) -> None:
 
 
 @loads("nodal")
-def load_nodal(folder: Path, record: dict[str, Any]) -> InverseSolution:
+def load_nodal(folder: Path, record: dict[str, Any], module: nn.Module | None) -> InverseSolution:
     """Inverse of `finish_nodal`; `record` is run.json.
 
     Raises:
         PcpinnError: when files are missing, damaged or do not fit each other.
     """
+    if module is not None:
+        raise PcpinnError(f"{folder} is a run without a network", "leave network= out")
     tensors, _ = read_tensors(folder / "nodal.safetensors")
     mesh = read_mesh_arrays(folder / "mesh.safetensors")
     plain = Solution(

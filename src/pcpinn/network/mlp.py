@@ -14,6 +14,7 @@ from .activations import ACTIVATIONS
 from .ansatz import Ansatz
 from .features import Features
 from .initialisation import INITIALISATIONS, initialise_layer
+from .placed import PlacedNetwork
 
 
 @dataclass(frozen=True)
@@ -172,8 +173,31 @@ class MLP(nn.Module):
 
     def evaluate(self, theta: Tensor, x: Tensor) -> Tensor:
         """The same, for any weights (p,): a function that torch.func can differentiate in both."""
-        values = self.propagate(theta, self.encode(x))
+        values = self.bare(theta, x)
         return values if self.ansatz is None else self.ansatz(x, values)
+
+    def bare(self, theta: Tensor, x: Tensor) -> Tensor:
+        """The same without the ansatz."""
+        return self.propagate(theta, self.encode(x))
+
+    def place(self, points: Tensor) -> PlacedNetwork:
+        """The network at points (n, d) that stay where they are."""
+        return PlacedNetwork(self, points)
+
+    def copy_from(self, other: object) -> bool:
+        """Take weights, frequencies and unit of another perceptron of the same architecture and box; False if it is not one."""
+        same = (
+            isinstance(other, MLP)
+            and other.architecture == self.architecture
+            and other.outputs == self.outputs
+            and all(torch.equal(getattr(other, k).cpu(), getattr(self, k).cpu()) for k in ("centre", "half_width"))
+            and other.frequencies.shape == self.frequencies.shape
+        )
+        if same:
+            with torch.no_grad():
+                for key in ("theta", "frequencies", "output_scale"):
+                    getattr(self, key).copy_(getattr(other, key))
+        return same
 
     def propagate(self, theta: Tensor, encoded: Tensor, fused: bool = False) -> Tensor:
         """The layers alone (no ansatz), on encoded points; `fused` is faster where nothing but a gradient by theta is wanted."""

@@ -5,21 +5,25 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from .mlp import MLP
+from .protocol import LinearHead
 
 
 class PlacedNetwork:
-    """A network at fixed points (n, d).
+    """A network with a linear last layer at fixed points (n, d).
 
     Features of the points are computed once; what the last layer sees, once for all weights that share the hidden layers. A march
     that solves for its last layer alone spends half of its time there otherwise.
     """
 
-    def __init__(self, network: MLP, points: Tensor) -> None:
+    def __init__(self, network: LinearHead, points: Tensor) -> None:
         self.network = network
         self.encoded = network.encode_once(points)
         self._trunk: Tensor | None = None
         self._hidden: Tensor | None = None
+
+    def evaluate(self, theta: Tensor, fused: bool = False) -> Tensor:
+        """(n, outputs) for any weights (p,); `fused` is faster where nothing but a gradient by theta is wanted."""
+        return self.network.propagate(theta, self.encoded, fused)
 
     @torch.no_grad()
     def hidden(self) -> Tensor:
@@ -36,3 +40,12 @@ class PlacedNetwork:
         """(n, outputs) for the network's present weights."""
         weight, bias = self.network.layers(self.network.theta.detach())[-1]
         return nn.functional.linear(self.hidden(), weight, bias) * self.network.output_scale
+
+    @torch.no_grad()
+    def bend(self, theta: Tensor, v: Tensor) -> Tensor:
+        """d^2/dt^2 of the values at theta + t v, t = 0: (n, outputs); forward mode over forward mode."""
+
+        def along(weights: Tensor) -> Tensor:
+            return torch.func.jvp(self.evaluate, (weights,), (v,))[1]
+
+        return torch.func.jvp(along, (theta,), (v,))[1]

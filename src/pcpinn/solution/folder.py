@@ -19,18 +19,21 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from ..errors import PcpinnError
 from ..files import read_json, read_tensors, write_atomically, write_json, write_tensors
 from ..mesh.check import check_mesh
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
-from ..network import MLP, Ansatz, Architecture
+from ..network import MLP, Ansatz, Architecture, ModuleNetwork, Network
 from ..network.marched import MarchedNetwork, Plan, pack_windows, unpack_windows
 from ..problem.field import Field, as_fields
 from ..train.history import History
 
 FORMAT = 1
+
+AnyNetwork = Network | MarchedNetwork
 
 
 def create_run(folder: Path, record: dict[str, Any], mesh: AnyMesh) -> None:
@@ -70,14 +73,14 @@ def require_free(folder: Path) -> None:
         )
 
 
-def finish_run(folder: Path, network: Any, history: History, result: dict[str, Any]) -> None:
+def finish_run(folder: Path, network: AnyNetwork, history: History, result: dict[str, Any]) -> None:
     """Add the trained network, the history and, last, result.json."""
     write_network(folder / "network.safetensors", network)
     write_atomically(folder / "history.csv", history.to_csv())
     write_json(folder / "result.json", result)
 
 
-def keep_network(folder: Path, network: MLP) -> Path:
+def keep_network(folder: Path, network: Network) -> Path:
     """Write the network of a run that failed, for its user to look at; the run stays unfinished."""
     path = folder / "network-unfinished.safetensors"
     write_network(path, network)
@@ -162,44 +165,110 @@ def mesh_from_tensors(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, 
 _POSITIVE = ("half_width", "output_scale")
 
 
-def write_network(path: Path, network: MLP | MarchedNetwork) -> None:
-    """Weights, architecture and ansatz; of a march, the weights of all windows."""
+def write_network(path: Path, network: AnyNetwork) -> None:
+    """Weights, architecture and ansatz; of a march, the weights of all windows; of a user's module, all but its code."""
+    facts: dict[str, Any]
     if isinstance(network, MarchedNetwork):
-        base = {k: v.detach().cpu().numpy() for k, v in network.base.state_dict().items() if k != "theta"}
-        weights = pack_windows(network.theta.detach().cpu().numpy(), network.base.head_size)
-        metadata = {"architecture": network.base.architecture.to_dict(), "plan": network.plan.to_dict()}
-        write_tensors(path, {**base, **weights, "times": network.times.cpu().numpy()}, metadata)
-        return
-    tensors = {k: v.detach().cpu().numpy() for k, v in network.state_dict().items()}
-    write_tensors(path, tensors, {"architecture": network.architecture.to_dict(), "outputs": network.outputs})
+        tensors = {k: v for k, v in network.base.state_dict().items() if k != "theta"} | {"times": network.times}
+        windows = pack_windows(network.theta.detach().cpu().numpy(), network.base.head_size)
+        facts = {"kind": "march", "architecture": network.base.architecture.to_dict(), "plan": network.plan.to_dict()}
+        write_tensors(path, _arrays(tensors) | windows, facts)
+    elif isinstance(network, ModuleNetwork):
+        ansatz = {} if network.ansatz is None else network.ansatz.state_dict(prefix="ansatz.")
+        tensors = network.to_tensors() | {"probe": network.probe()} | ansatz
+        facts = {"kind": "module", "class": network.class_name, "outputs": network.outputs}
+        write_tensors(path, _arrays(tensors), facts)
+    elif isinstance(network, MLP):
+        facts = {"kind": "mlp", "architecture": network.architecture.to_dict(), "outputs": network.outputs}
+        write_tensors(path, _arrays(network.state_dict()), facts)
+    else:
+        raise PcpinnError(
+            f"{type(network).__name__} cannot be written to disk", "make the network of an MLP or of a torch.nn.Module"
+        )
 
 
-def read_network(path: Path) -> MLP | MarchedNetwork:
-    """Inverse of `write_network`."""
+def read_network(path: Path, module: nn.Module | None = None) -> AnyNetwork:
+    """Inverse of `write_network`.
+
+    Args:
+        path: the file.
+        module: of the class that the file names, for a network that was made of one: no code is kept on disk.
+
+    Raises:
+        PcpinnError: when the file is damaged, or does not fit the module.
+    """
     tensors, metadata = read_tensors(path)
+    kind = metadata.get("kind")
+    _check_module(path, metadata, module)
     try:
-        if "plan" in metadata:
+        if kind == "march":
             return _marched(tensors, metadata)
         state = {k: torch.from_numpy(v.copy()) for k, v in tensors.items()}
-        architecture = Architecture.from_dict(metadata["architecture"])
-        d, outputs = len(state["centre"]), int(metadata["outputs"])
         for name, tensor in state.items():
-            if not torch.isfinite(tensor).all() or (name in _POSITIVE and not (tensor > 0).all()):
+            own = name.startswith(
+                "module."
+            )  # a user's buffers may hold anything: the probe tells whether they are as they were
+            if not (own or torch.isfinite(tensor).all()) or (name in _POSITIVE and not (tensor > 0).all()):
                 raise ValueError(f"{name} is not finite")
+        outputs = int(metadata["outputs"])
+        if module is not None:
+            return _of_module(state, module, outputs, path)
+        architecture = Architecture.from_dict(metadata["architecture"])
+        d = len(state["centre"])
         if architecture.parameter_count(d, outputs) != len(state["theta"]):
             raise ValueError("the weights do not fit the architecture")
         network = MLP(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator(), state["theta"].dtype)
-        ansatz = {k.removeprefix("ansatz."): v for k, v in state.items() if k.startswith("ansatz.")}
-        if ansatz:
-            network.ansatz = Ansatz.from_tensors(ansatz)
-            if len(network.ansatz.lower) != d or not network.ansatz.components <= set(range(outputs)):
-                raise ValueError("the ansatz does not fit the network")
+        network.ansatz = _ansatz(state, d, outputs)
         network.load_state_dict(state)
     except (LookupError, TypeError, ValueError, OverflowError, RuntimeError, AttributeError) as error:
         raise PcpinnError(
             f"{path} does not hold a network: {error}", "the file is damaged; run the solve again"
         ) from error
     return network
+
+
+def _arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
+    return {k: v.detach().cpu().numpy() for k, v in tensors.items()}
+
+
+def _check_module(path: Path, metadata: Mapping[str, Any], module: nn.Module | None) -> None:
+    """A module is given where, and only where, the file has the weights of one."""
+    kind = metadata.get("kind")
+    if kind not in ("mlp", "march", "module"):
+        raise PcpinnError(f"{path} holds a network of the unknown kind {kind!r}", "it was made by another version")
+    if kind == "module" and module is None:
+        name = str(metadata.get("class", "a torch.nn.Module"))
+        raise PcpinnError(
+            f"{path} has the weights of {name}, whose code is not kept on disk",
+            f"give a module of that class: pcpinn.load(folder, network={name.rpartition('.')[2]}(...))",
+        )
+    if kind != "module" and module is not None:
+        raise PcpinnError(f"{path} does not hold the weights of a module", "leave network= out")
+
+
+def _of_module(state: dict[str, torch.Tensor], module: nn.Module, outputs: int, path: Path) -> ModuleNetwork:
+    """Raises: LookupError, ValueError, RuntimeError for what is not such a network; PcpinnError for another module."""
+    values = state.pop("probe")
+    ansatz = _ansatz(state, len(state["centre"]), outputs)
+    bare = {k: v for k, v in state.items() if not k.startswith("ansatz.")}
+    network = ModuleNetwork.from_tensors(bare, module, outputs)
+    if not network.agrees(values):
+        raise PcpinnError(
+            f"{network.class_name} with the weights of {path} is another function than the one that was trained",
+            "make it with the arguments (activation, scales) that it had then",
+        )
+    network.ansatz = ansatz
+    return network
+
+
+def _ansatz(state: Mapping[str, torch.Tensor], d: int, outputs: int) -> Ansatz | None:
+    own = {k.removeprefix("ansatz."): v for k, v in state.items() if k.startswith("ansatz.")}
+    if not own:
+        return None
+    ansatz = Ansatz.from_tensors(own)
+    if len(ansatz.lower) != d or not ansatz.components <= set(range(outputs)):
+        raise ValueError("the ansatz does not fit the network")
+    return ansatz
 
 
 def _marched(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> MarchedNetwork:

@@ -12,7 +12,7 @@ import torch
 from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
 from ..network.marched import MarchedNetwork
-from ..network.mlp import MLP
+from ..network.protocol import Network
 from ..problem.field import Field, component_names
 from ..problem.problem import Problem
 from ..train.history import History
@@ -36,7 +36,7 @@ class Solution:
         problem: the PDE; None for a solution loaded from disk, where functions are not kept.
     """
 
-    network: MLP | MarchedNetwork
+    network: Network | MarchedNetwork
     fields: tuple[Field, ...]
     mesh: AnyMesh
     result: dict[str, Any]

@@ -25,7 +25,7 @@ from ..mesh.mesh import Mesh
 from ..mesh.meshing import Differences, Meshing
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network.marched import MarchedNetwork
-from ..network.mlp import MLP
+from ..network.protocol import Network
 from ..precondition import ILU, Separable, TimeOrder
 from ..precondition.inverse_norm import preconditioned_inverse_norm
 from ..problem.problem import Problem
@@ -85,7 +85,7 @@ def certify(solution: Solution, problem: Problem | None = None) -> ErrorEstimate
 
 
 def estimate_error(
-    network: MLP, problem: Problem, mesh: AnyMesh, settings: Settings, affordable: bool = False
+    network: Network, problem: Problem, mesh: AnyMesh, settings: Settings, affordable: bool = False
 ) -> ErrorEstimate:
     """Estimate the total relative L2 error of a network.
 
@@ -178,7 +178,7 @@ def _finer_elements(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[F
     return FiniteElements(replace(problem, fields=raised), mesh, degree), how
 
 
-def network_values(network: MLP) -> Callable[[np.ndarray], np.ndarray]:
+def network_values(network: Network) -> Callable[[np.ndarray], np.ndarray]:
     """The network as a function of arrays (n, d), with values (n, components)."""
 
     def values(x: np.ndarray) -> np.ndarray:
@@ -188,7 +188,7 @@ def network_values(network: MLP) -> Callable[[np.ndarray], np.ndarray]:
     return values
 
 
-def _values(network: MLP, system: LinearSystem) -> np.ndarray:
+def _values(network: Network, system: LinearSystem) -> np.ndarray:
     with torch.no_grad():
         at_points = network(torch.as_tensor(system.points).to(network.theta)).double().cpu().numpy()
     return at_points[system.point_of, system.component_of]

@@ -11,7 +11,7 @@ import torch
 
 from ..discretize.system import LinearSystem
 from ..mesh.slab_mesh import AnyMesh
-from ..network.mlp import MLP
+from ..network.protocol import Network
 from ..precondition import Kept
 from ..precondition.operator import PreconditionedResidual
 from ..problem.problem import Problem
@@ -94,7 +94,7 @@ METHODS.register(Method("pcpinn", offer_preconditioned, solve))
 
 
 def preconditioned_loss(
-    system: LinearSystem, network: MLP, settings: Settings, kept: Kept | None = None, rescale: bool = True
+    system: LinearSystem, network: Network, settings: Settings, kept: Kept | None = None, rescale: bool = True
 ) -> LeastSquares:
     """Build P and with it the loss of Algorithm 1, on the network's device and in its precision.
 

@@ -19,7 +19,7 @@ from ..discretize.system import Discretisation, LinearSystem, check_functions, l
 from ..environment import describe_environment, peak_memory
 from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
-from ..network.mlp import MLP
+from ..network.protocol import Network
 from ..problem.field import component_names
 from ..problem.problem import Problem
 from ..progress import Progress
@@ -34,7 +34,7 @@ from .newton_steps import NotConverged
 from .settings import Settings
 from .start import Start, nodal_start, take_over
 
-MakeLoss = Callable[[LinearSystem, MLP, Settings], Loss]
+MakeLoss = Callable[[LinearSystem, Network, Settings], Loss]
 
 _DIRECT_UNKNOWNS = {1: 10**7, 2: 200_000, 3: 30_000}  # beyond these a direct solve costs more than the training
 
@@ -224,7 +224,7 @@ def _discrete_solution(loss: Loss, system: LinearSystem, u: np.ndarray) -> np.nd
     return u_h if np.isfinite(u_h).all() else None
 
 
-def _evaluate(network: MLP, x: np.ndarray) -> np.ndarray:
+def _evaluate(network: Network, x: np.ndarray) -> np.ndarray:
     with torch.no_grad():
         return network(torch.as_tensor(x).to(network.theta)).double().cpu().numpy()
 

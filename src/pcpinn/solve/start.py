@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import torch
 
 from ..discretize.system import Discretisation
 from ..errors import PcpinnError
-from ..network.mlp import MLP
+from ..network.protocol import Network
 from ..solution.solution import Solution
 
 Start = Solution | Callable[[np.ndarray], Any]
@@ -35,19 +34,6 @@ def nodal_start(start: Start, discretisation: Discretisation) -> np.ndarray:
     return values[np.arange(len(nodes)), components]
 
 
-def take_over(network: MLP, start: Start) -> bool:
+def take_over(network: Network, start: Start) -> bool:
     """Copy the weights of a solution whose network is of the same kind; tells whether that was so."""
-    if not isinstance(start, Solution):
-        return False
-    other = start.network
-    same = (
-        other.architecture == network.architecture
-        and other.outputs == network.outputs
-        and all(torch.equal(getattr(other, k).cpu(), getattr(network, k).cpu()) for k in ("centre", "half_width"))
-        and other.frequencies.shape == network.frequencies.shape
-    )
-    if same:
-        with torch.no_grad():
-            for key in ("theta", "frequencies", "output_scale"):
-                getattr(network, key).copy_(getattr(other, key))
-    return same
+    return isinstance(start, Solution) and network.copy_from(start.network)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from ..discretize.pointwise import BoundaryFlux, Pointwise
-from ..network.mlp import MLP
+from ..network.protocol import Network
 
 
 def state_at(network: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
@@ -37,7 +37,7 @@ def strong_residual(pointwise: Pointwise, network: Callable[[Tensor], Tensor], x
     return residual.to(x.dtype) - torch.stack([_divergence(flux, x) for flux in out[:, :, 1:].unbind(1)], dim=1)
 
 
-def normal_flux(pointwise: Pointwise, network: MLP, x: Tensor, n: Tensor) -> tuple[Tensor, Tensor]:
+def normal_flux(pointwise: Pointwise, network: Network, x: Tensor, n: Tensor) -> tuple[Tensor, Tensor]:
     """flux . n of the network (m, C) at points x with normals n (m, d), and the state there; both float64."""
     x = x.detach().requires_grad_()
     state = state_at(network, x).double()
@@ -58,7 +58,7 @@ class Term(Protocol):
     def size(self) -> int:
         """Number of residuals."""
 
-    def residual(self, network: MLP) -> Tensor:
+    def residual(self, network: Network) -> Tensor:
         """(size,), scaled so that the sum of squares is the weighted mean over the points, summed over the conditions."""
 
 
@@ -76,7 +76,7 @@ class PrescribedValues:
         """Number of residuals."""
         return len(self.x)
 
-    def residual(self, network: MLP) -> Tensor:
+    def residual(self, network: Network) -> Tensor:
         """Scaled mismatch."""
         u = network(self.x).gather(1, self.component[:, None])[:, 0]
         return (u - self.target) * self.scale
@@ -98,7 +98,7 @@ class PrescribedFlux:
         """Number of residuals."""
         return len(self.x) * len(self.components)
 
-    def residual(self, network: MLP) -> Tensor:
+    def residual(self, network: Network) -> Tensor:
         """Scaled mismatch."""
         flux, state = normal_flux(self.pointwise, network, self.x, self.normals)
         g = self.prescribed.evaluate(self.x.double(), self.normals.double(), state)
@@ -121,7 +121,7 @@ class EqualSides:
         """Number of residuals."""
         return 2 * len(self.x) * len(self.components)
 
-    def residual(self, network: MLP) -> Tensor:
+    def residual(self, network: Network) -> Tensor:
         """Scaled mismatches of value and flux."""
         here, state_here = normal_flux(self.pointwise, network, self.x, self.normals)
         there, state_there = normal_flux(self.pointwise, network, self.x + self.shift, self.normals)

@@ -197,7 +197,7 @@ class Batch:
             "theta": shape,
             "exp_avg": shape,
             "exp_avg_sq": shape,
-            "step": (1,),
+            "step": (),
         }
         found = kept.read(shapes | {"iterations": (None,), "losses": table, "errors": table})
         if found is None:
@@ -205,7 +205,6 @@ class Batch:
         arrays, iteration, history.seconds = found
         with torch.no_grad():
             self.theta.copy_(torch.from_numpy(arrays["theta"]))
-        arrays["step"] = arrays["step"].reshape(())
         state = {k: torch.from_numpy(arrays[k].copy()) for k in _STATE}
         adam.load_state_dict({"state": {0: state}, "param_groups": adam.state_dict()["param_groups"]})
         history.iterations = arrays["iterations"].tolist()

@@ -61,8 +61,12 @@ class Unfinished:
                 "give the same ones as then, or another folder",
             )
         for name, shape in shapes.items():
-            found = tensors[name].shape if name in tensors else ()
-            if len(found) != len(shape) or any(b not in (None, a) for a, b in zip(found, shape, strict=True)):
+            found = tensors[name].shape if name in tensors else None
+            if (
+                found is None
+                or len(found) != len(shape)
+                or any(b not in (None, a) for a, b in zip(found, shape, strict=True))
+            ):
                 raise PcpinnError(f"{self.path} is damaged: {name} is missing or misshapen", "delete the file")
         try:
             return tensors, int(facts["iteration"]), float(facts["seconds"])

@@ -10,6 +10,7 @@ from .loop import Stopping, Training, train
 from .loss import Loss
 from .optimiser import Optimiser
 from .soap import SOAP
+from .torch_optimiser import TorchOptimiser
 
 __all__ = [
     "LBFGS",
@@ -23,6 +24,7 @@ __all__ = [
     "Optimiser",
     "Snapshot",
     "Stopping",
+    "TorchOptimiser",
     "Training",
     "train",
 ]

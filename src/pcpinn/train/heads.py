@@ -11,6 +11,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from ..network.protocol import LinearHead, no_layers
 from .least_squares import LeastSquares
 
 _DAMPING = 1e-11  # relative to the size of the features
@@ -94,6 +95,8 @@ class HeadSolver:
                 what the features hardly see.
         """
         network, theta = loss.network, loss.theta
+        if not isinstance(network, LinearHead):
+            raise no_layers(network, "solving for the last layer")
         trunk = theta.detach()[: -network.head_size]
         if self._trunk is None or not torch.equal(trunk, self._trunk):
             self._trunk, self._groups = trunk.clone(), []

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
-from ..network.mlp import MLP
 from ..network.placed import PlacedNetwork
+from ..network.protocol import Network, Placed, no_layers
 
 
 class Nodes(Protocol):
@@ -66,13 +66,13 @@ class LeastSquares:
 
     def __init__(
         self,
-        network: MLP,
+        network: Network,
         system: Nodes,
         operator: Operator,
         rescale: bool = True,
-        placed: PlacedNetwork | None = None,
+        placed: Placed | None = None,
     ) -> None:
-        if getattr(network, "ansatz", None) is not None:
+        if network.ansatz is not None:
             raise PcpinnError("a network with hard conditions cannot be trained on nodal values", "use the method pinn")
         self.network, self.operator = network, operator
         if rescale:
@@ -81,7 +81,7 @@ class LeastSquares:
         self._known: tuple[Tensor, Tensor] | None = None
         device, dtype = operator.device, operator.dtype
         self.points = torch.as_tensor(system.points, dtype=dtype, device=device)
-        self._placed = placed or PlacedNetwork(network, self.points)
+        self._placed = placed or network.place(self.points)
         self.point_of = torch.as_tensor(system.point_of, device=device)
         self.component_of = torch.as_tensor(system.component_of, device=device)
         self.scale = 1.0 / (operator.target_norm or 1.0)
@@ -108,15 +108,25 @@ class LeastSquares:
     def unknowns(self, theta: Tensor | None = None) -> Tensor:
         """u at the nodes, (N,), differentiable in theta (the network's own by default)."""
         if theta is not None:
-            values = self.network.propagate(theta, self._placed.encoded)
+            values = self._placed.evaluate(theta)
         elif torch.is_grad_enabled():
-            values = self.network.propagate(self.theta, self._placed.encoded, fused=True)
+            values = self._placed.evaluate(self.theta, fused=True)
         else:
             values = self._placed.values()
+        return self._gathered(values)
+
+    def _gathered(self, values: Tensor) -> Tensor:
+        """(M, outputs) at the points -> (N,) at the unknowns."""
         return values[:, 0] if self._in_order else values[self.point_of, self.component_of]
 
     def hidden(self) -> Tensor:
-        """What the last layer sees at the points: (M, width)."""
+        """What the last layer sees at the points: (M, width).
+
+        Raises:
+            PcpinnError: for a network that does not show its layers.
+        """
+        if not isinstance(self._placed, PlacedNetwork):
+            raise no_layers(self.network, "solving for the last layer")
         return self._placed.hidden()
 
     def residual(self) -> Tensor:
@@ -155,12 +165,8 @@ class LeastSquares:
         Without the operator P^-1 A counts as the identity, as it does in a Gram matrix of the network alone.
         """
         theta = self.theta.detach()
-
-        def along(weights: Tensor) -> Tensor:
-            return torch.func.jvp(self.unknowns, (weights,), (v,))[1]
-
         with torch.no_grad():
-            bend = torch.func.jvp(along, (theta,), (v,))[1]
+            bend = self._gathered(self._placed.bend(theta, v))
             pulled = (
                 self.operator.apply_transpose(self.operator.apply(bend)) if through_operator else self.weights * bend
             ) * self.scale**2

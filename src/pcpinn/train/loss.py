@@ -6,13 +6,15 @@ from typing import Any, Protocol
 
 from torch import Tensor, nn
 
-from ..network.mlp import MLP
+from ..network.protocol import Network
 
 
 class Loss(Protocol):
     """Known to optimisers and to the loop; `LeastSquares` adds what Gauss-Newton needs."""
 
-    network: MLP
+    @property
+    def network(self) -> Network:
+        """u_theta."""
 
     @property
     def theta(self) -> nn.Parameter:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from ..network.protocol import Layered, no_layers
 from .adam import check_betas
 from .loss import Loss
 from .optimiser import OPTIMISERS, Optimiser, State
@@ -43,7 +44,7 @@ class SOAP(Optimiser):
         """Zero moments, identity bases."""
         zero = torch.zeros_like(problem.theta.data)
         state: State = {"mean": zero.clone(), "square": zero, "count": torch.zeros((), dtype=torch.int64)}
-        for k, (rows, columns) in enumerate(problem.network.layer_shapes):
+        for k, (rows, columns) in enumerate(_layered(problem).layer_shapes):
             for side, size in (("left", rows), ("right", columns)):
                 state[f"{side}.moment.{k}"] = zero.new_zeros(size, size)
                 state[f"{side}.basis.{k}"] = torch.eye(size, dtype=zero.dtype, device=zero.device)
@@ -51,17 +52,15 @@ class SOAP(Optimiser):
 
     def step(self, problem: Loss, state: State) -> float:
         """One update; returns the loss before it."""
-        theta = problem.theta
+        theta, network = problem.theta, _layered(problem)
         loss = problem.loss()
         (gradient,) = torch.autograd.grad(loss, theta)
         state["count"] += 1
         k = int(state["count"])
-        layers = list(
-            zip(*(problem.network.layers(v) for v in (gradient, state["mean"], state["square"])), strict=True)
-        )
+        layers = list(zip(*(network.layers(v) for v in (gradient, state["mean"], state["square"])), strict=True))
         update = torch.empty_like(gradient)
         for i, ((g, gb), (m, mb), (v, vb)) in enumerate(layers):
-            target, target_bias = problem.network.layers(update)[i]
+            target, target_bias = network.layers(update)[i]
             L, R = self._bases(state, i, g, k)
             m.lerp_(g, 1 - self.beta1)
             rotated = L.T @ g @ R
@@ -87,3 +86,9 @@ class SOAP(Optimiser):
                 basis = torch.linalg.qr(running @ basis)[0]
             state[f"{side}.basis.{i}"] = basis.contiguous()  # as from a checkpoint: layout decides how sums are rounded
         return state[f"left.basis.{i}"], state[f"right.basis.{i}"]
+
+
+def _layered(problem: Loss) -> Layered:
+    if not isinstance(problem.network, Layered):
+        raise no_layers(problem.network, "SOAP")
+    return problem.network
