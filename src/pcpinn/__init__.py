@@ -21,7 +21,7 @@ from .invert.solution import InverseSolution
 from .invert.truth import Truth
 from .mesh.mesh import Mesh
 from .mesh.read import read_mesh
-from .problem.conditions import Cauchy, Dirichlet, Free, Natural, Neumann, Open, Periodic, Pin, Robin
+from .problem.conditions import Dirichlet, Free, Initial, Natural, Neumann, Periodic, Pin, Robin
 from .problem.field import Field, Local
 from .problem.problem import Problem
 from .problem.shapes import (
@@ -50,7 +50,6 @@ __version__ = package_version("pcpinn") or "0"
 __all__ = [
     "Ball",
     "Box",
-    "Cauchy",
     "Coefficient",
     "ConditionNumber",
     "Cylinder",
@@ -59,6 +58,7 @@ __all__ = [
     "Ellipse",
     "Field",
     "Free",
+    "Initial",
     "Interval",
     "InverseSettings",
     "InverseSolution",
@@ -67,7 +67,6 @@ __all__ = [
     "Natural",
     "Neumann",
     "Observations",
-    "Open",
     "Parameter",
     "PcpinnError",
     "PcpinnWarning",
