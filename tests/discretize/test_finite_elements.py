@@ -1,5 +1,7 @@
 """Finite elements: rates of convergence, scikit-fem's own matrices, derivatives, every condition, every mesh."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import skfem
@@ -16,12 +18,13 @@ from cases import (
     rates,
     smooth,
     solve_directly,
+    standing_wave,
     wavy,
 )
 from scipy.spatial import cKDTree
 from skfem.helpers import ddot, div, dot, grad
 
-from pcpinn import Cauchy, Dirichlet, Disk, Field, Interval, Mesh, Natural, Neumann, Open, Periodic, Pin, Problem, Robin
+from pcpinn import Dirichlet, Disk, Field, Interval, Mesh, Natural, Neumann, Periodic, Pin, Problem, Robin
 from pcpinn.discretize.batches import cell_batches
 from pcpinn.discretize.elements import lagrange_element
 from pcpinn.discretize.finite_elements import FiniteElements
@@ -82,19 +85,11 @@ def test_a_pin_fixes_the_constant_of_a_pure_neumann_problem(dimension, degree):
 @pytest.mark.parametrize("degree", [1, 2])
 @pytest.mark.parametrize("ends", ["dirichlet", "periodic"])
 def test_waves_in_space_time(degree, ends):
-    """u_tt = u_xx + f, by Cauchy data at the start and nothing at the end."""
-
-    def exact(x):
-        return torch.cos(2 * torch.pi * x[0] + 0.5) * torch.sin(2 * x[1] + 0.4)
-
-    case = Manufactured(
-        Interval(0, 1).over(0, 1), lambda x, u: torch.stack([u.grad[0], -u.grad[1]]), lambda x, u: 0 * u.value, (exact,)
-    )
-    sides = (
-        {"left": Dirichlet(exact), "right": Dirichlet(exact)} if ends == "dirichlet" else {"left": Periodic("right")}
-    )
-    sides |= {"initial": Cauchy(exact, rate=lambda x: torch.func.grad(exact)(x)[1]), "final": Open("initial")}
-    problem = case.problem(sides)
+    """u_tt = u_xx + f, by value and rate at the start and nothing at the end."""
+    case, problem = standing_wave()
+    if ends == "periodic":
+        kept = {name: c for name, c in problem.boundary.items() if name not in ("left", "right")}
+        problem = replace(problem, boundary={"left": Periodic("right"), **kept})
     errors = [
         l2_error(
             solve_directly(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from pcpinn import Cauchy, Dirichlet, Field, Natural, Neumann, Open, Problem, Rectangle, Robin
+from pcpinn import Dirichlet, Field, Natural, Neumann, Problem, Rectangle, Robin
 from pcpinn.discretize.pointwise import BoundaryFlux, Pointwise, dirichlet_values, unpack
 from pcpinn.errors import PcpinnError
 
@@ -52,7 +52,7 @@ def test_values_are_the_functions_point_by_point():
     out = Pointwise(Problem(SQUARE, flux, source, fields=(U, V))).evaluate(x, state)
     assert out.shape == (5, 3, 3)
     for k in range(5):
-        u, v = unpack(state[k], (U, V))
+        u, v = unpack(state[k], (U, V), False)
         assert (u.value.shape, u.grad.shape, v.value.shape, v.grad.shape) == ((), (2,), (2,), (2, 2))
         s, q = source(x[k], u, v), flux(x[k], u, v)
         expected = torch.cat([torch.cat([s[0].reshape(1), q[0]])[None], torch.cat([s[1][:, None], q[1]], dim=1)])
@@ -117,16 +117,12 @@ CONDITIONS = {
     "neumann": Neumann(lambda x: x[0] ** 2),
     "robin": Robin(lambda x: 1 + x[1], 2.0),
     "natural": Natural(lambda x, n, u, v: n @ v.value * u.value**2),
-    "cauchy": Cauchy(5.0, rate=lambda x: x.sum()),
-    "open": Open(),
     "dirichlet": Dirichlet(5.0),
 }
 EXPECTED = {
     "neumann": lambda x, n, u, v: x[0] ** 2,
     "robin": lambda x, n, u, v: 2.0 - (1 + x[1]) * u,
     "natural": lambda x, n, u, v: n @ v * u**2,
-    "cauchy": lambda x, n, u, v: x.sum(),
-    "open": lambda x, n, u, v: 0.0,
     "dirichlet": lambda x, n, u, v: 0.0,
 }
 
@@ -143,7 +139,7 @@ def test_boundary_flux(kind):
     jacobian = flux.jacobian(x, n, state)
     assert jacobian.shape == (6, 3, 3, 3)
     torch.testing.assert_close(jacobian, by_differences(lambda s: flux.evaluate(x, n, s), state), rtol=1e-6, atol=1e-8)
-    assert flux.is_zero == (kind in ("open", "dirichlet"))
+    assert flux.is_zero == (kind == "dirichlet")
 
 
 def flux_of_u(x, u, v):
@@ -190,7 +186,7 @@ def test_wrong_boundary_functions_are_named(condition, message):
 )
 def test_dirichlet_values(field, value, expected):
     x = torch.tensor([[1.0, 0.5], [3.0, 2.0]], dtype=torch.float64)
-    values = dirichlet_values(Dirichlet(value), field, x, "left")
+    values = dirichlet_values(Dirichlet(value), field, x, "left", False)
     assert [None if v is None else v.tolist() for v in values] == expected
 
 
@@ -211,5 +207,5 @@ def test_dirichlet_values(field, value, expected):
 def test_bad_dirichlet_values_are_refused(field, value, message):
     x = torch.tensor([[1.0, 0.5], [3.0, 2.0]], dtype=torch.float64)
     with pytest.raises(PcpinnError, match=message) as caught:
-        dirichlet_values(Dirichlet(value), field, x, "left")
+        dirichlet_values(Dirichlet(value), field, x, "left", False)
     assert caught.value.remedy

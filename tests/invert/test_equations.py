@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 import pcpinn as pc
 from pcpinn.invert.equations import Equations
@@ -15,10 +14,6 @@ from pcpinn.solve.build import make_mesh
 def equations(over_time: bool) -> Equations:
     square = pc.Rectangle((0, 0), (1, 1))
 
-    def flux(a, u):
-        bent = a * u.grad[:2] * (1 + u.value**2)
-        return torch.cat([bent, torch.zeros_like(u.grad[:1])]) if over_time else bent
-
     def build(a, k):
         conditions = {
             "left": pc.Free(group="side"),
@@ -28,8 +23,9 @@ def equations(over_time: bool) -> Equations:
         }
         return pc.Problem(
             square.over(0, 1) if over_time else square,
-            flux=lambda x, u: flux(a(x), u),
-            source=lambda x, u: (u.grad[2] if over_time else 0.0) - k[0] * (1 + x[0]),
+            density=(lambda x, u: (1 + x[1]) * u.value) if over_time else None,
+            flux=lambda x, u: a(x) * u.grad * (1 + u.value**2),
+            source=lambda x, u: -k[0] * (1 + x[0]),
             boundary=conditions | ({"initial": pc.Free(group="start")} if over_time else {}),
         )
 

@@ -41,7 +41,7 @@ def test_the_extended_problem_says_the_same_as_its_members():
 
 
 def test_numbers_stay_numbers():
-    """Slabs of time take Neumann(0) at their end, and nothing else; what depends on unknowns becomes a function."""
+    """What depends on unknowns becomes a function."""
     f = Family(
         lambda k: pc.Problem(
             pc.Interval(0, 1),

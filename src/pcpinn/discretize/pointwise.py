@@ -204,7 +204,7 @@ class BoundaryFlux:
 
 def dirichlet_values(condition: Dirichlet, f: Field, x: Tensor, boundary: str, over_time: bool) -> list[Tensor | None]:
     """Prescribed values of each component at points x (m, d), over time with t last; None for a component left free."""
-    value = condition.value
+    value, label = condition.value, f"{type(condition).__name__} value on {boundary!r}"
     if isinstance(value, list | tuple) and any(v is None or callable(v) for v in value):
         if len(value) != f.components:
             raise PcpinnError(
@@ -212,14 +212,12 @@ def dirichlet_values(condition: Dirichlet, f: Field, x: Tensor, boundary: str, o
                 f"of {f.components} components",
                 "give one value per component; None leaves a component free",
             )
-        return [None if v is None else _values(v, (), x, boundary, over_time) for v in value]
-    values = _values(value, _scalar_or_vector(f), x, boundary, over_time).reshape(len(x), f.components)
+        return [None if v is None else _values(v, (), x, label, over_time) for v in value]
+    values = _values(value, _scalar_or_vector(f), x, label, over_time).reshape(len(x), f.components)
     return list(values.unbind(1))
 
 
-def _values(value: Any, shape: tuple[int, ...], x: Tensor, boundary: str, over_time: bool) -> Tensor:
-    label = f"value on {boundary!r}"
-
+def _values(value: Any, shape: tuple[int, ...], x: Tensor, label: str, over_time: bool) -> Tensor:
     def at_point(p: Tensor) -> Tensor:
         return _shaped(evaluate(value, *place_and_time(p, over_time)), shape, p, label, over_time)
 

@@ -54,7 +54,7 @@ class Problem:
     domain: DomainLike
     flux: Callable[..., Any] | None = None
     source: Callable[..., Any] | None = None
-    density: Callable[..., Any] | None = None
+    density: Callable[..., Any] | None = field(default=None, kw_only=True)
     boundary: Mapping[str, Condition | Mapping[str, Condition]] = field(default_factory=dict)
     fields: Sequence[Field] | Field | str = "u"
     pins: Sequence[Pin] = ()
