@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from pcpinn import Dirichlet, Initial, Interval, PcpinnError, Problem, Settings
+from pcpinn import Dirichlet, Initial, Interval, Neumann, PcpinnError, Problem, Settings
 from pcpinn.discretize.slabs import TimeSlabs
 from pcpinn.discretize.system import linear_system, solve_sparse
 from pcpinn.discretize.time_scheme import slab_times
@@ -14,11 +14,14 @@ from pcpinn.mesh.slab_mesh import SlabMesh
 from pcpinn.precondition import Separable, TimeOrder
 from pcpinn.solve.build import make_preconditioner
 
-ENDS = {"left": Dirichlet(0.0), "right": Dirichlet(0.0), "initial": Initial(0.0)}
+SIDES = {"left": Dirichlet(0.0), "right": Dirichlet(0.0)}
 
 
 def slabs(problem_of, scheme, times, order=2):
-    problem = Problem(Interval(0.0, 1.0).over(0.0, 1.0), boundary=ENDS, **problem_of)
+    """Stepped through time, or (galerkin) with time as a coordinate and its end natural."""
+    coordinate = scheme == "galerkin"
+    ends = {"initial": Dirichlet(0.0), "final": Neumann(0.0)} if coordinate else {"initial": Initial(0.0)}
+    problem = Problem(Interval(0.0, 1.0).over(0.0, 1.0, coordinate), boundary=SIDES | ends, **problem_of)
     return TimeSlabs(problem, SlabMesh(generate_mesh(Interval(0.0, 1.0), cells=(6,)), times), scheme, order, 2)
 
 

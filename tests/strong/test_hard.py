@@ -49,7 +49,7 @@ def worst(problem, mesh, evaluate):
         for f in problem.unknowns:
             condition = problem.conditions.get(name, {}).get(f.name)
             if isinstance(condition, Dirichlet):
-                for k, value in enumerate(dirichlet_values(condition, f, torch.from_numpy(x), name)):
+                for k, value in enumerate(dirichlet_values(condition, f, torch.from_numpy(x), name, problem.over_time)):
                     if value is not None:
                         result = max(result, float(np.abs(evaluate(x)[:, first + k] - value.numpy()).max()))
             first += f.components

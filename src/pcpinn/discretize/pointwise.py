@@ -257,8 +257,13 @@ def guard(function: Callable[..., Tensor], *args: Tensor) -> Tensor:
         raise
     except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        remedy = (
+            "write it with differentiable torch operations on one point (torch.where instead of if; no NumPy, no .item()); "
+            "constant tensors must be float64"
+        )
+        if isinstance(error, IndexError):
+            remedy = "x and u.grad have the components of space alone; the time is t in (x, t, u), its derivative u.dt"
         raise PcpinnError(
             f"a function of the problem (flux, source, density or condition) failed: {type(error).__name__}: {reason}",
-            "write it with differentiable torch operations on one point (torch.where instead of if; no NumPy, no .item()); "
-            "constant tensors must be float64",
+            remedy,
         ) from error

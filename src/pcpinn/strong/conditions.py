@@ -94,14 +94,14 @@ def _centre(mesh: Mesh, name: str) -> np.ndarray:
 
 def _pins(problem: Problem, mesh: Mesh, spacing: float) -> _Values:
     """Values at single points; over time, at moments as close as the other points."""
-    lower, upper = mesh.bounds
-    moments = (
-        np.linspace(lower[-1], upper[-1], 2 + int((upper[-1] - lower[-1]) / spacing)) if problem.over_time else [None]
-    )
+    moments: list[tuple[float, ...]] = [()]
+    if problem.over_time:
+        start, end = (float(corner[-1]) for corner in mesh.bounds)
+        moments = [(t,) for t in np.linspace(start, end, 1 + max(1, round((end - start) / spacing)))]
     result: _Values = []
     starts = dict(zip((f.name for f in problem.unknowns), _starts(problem), strict=True))
     for pin in problem.pins:
-        x = torch.tensor([[*pin.at, *(() if t is None else (t,))] for t in moments], dtype=torch.float64)
+        x = torch.tensor([[*pin.at, *moment] for moment in moments], dtype=torch.float64)
         component = starts[pin.field or problem.unknowns[0].name] + pin.component
         result.append((x, component, x.new_full((len(x),), pin.value)))
     return result
