@@ -31,23 +31,13 @@ def shapes(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.sin(px) * torch.sin(py), 0.2 * torch.sin(px) * torch.sin(2 * py)
 
 
-def load(x: torch.Tensor) -> torch.Tensor:
+def load(x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
     """f = u_t - 0.1 Laplace u."""
-    slow, fast, t = *shapes(x), x[..., 2]
+    slow, fast = shapes(x)
     phase, decay = 2 * torch.pi * t, CONDUCTIVITY * torch.pi**2
     return slow * (torch.exp(-t) + 2 * decay * (1 - torch.exp(-t))) + fast * (
         2 * torch.pi * torch.cos(phase) + 5 * decay * torch.sin(phase)
     )
-
-
-def flux(x: torch.Tensor, u: pc.Local) -> torch.Tensor:
-    """Heat flows in space alone."""
-    return torch.stack([CONDUCTIVITY * u.grad[0], CONDUCTIVITY * u.grad[1], 0 * u.value])
-
-
-def source(x: torch.Tensor, u: pc.Local) -> torch.Tensor:
-    """u_t - f."""
-    return u.grad[2] - load(x)
 
 
 def cells_for(nodes: int) -> tuple[int, int]:
@@ -61,11 +51,12 @@ side, slabs = cells_for(int(os.environ.get("PCPINN_HEAT_NODES", "214221")))
 domain = pc.Rectangle((0, 0), (1, 1)).over(0, 1)
 problem = pc.Problem(
     domain,
-    flux=flux,
-    source=source,
+    density=lambda x, u: u.value,
+    flux=lambda x, u: CONDUCTIVITY * u.grad,
+    source=lambda x, t, u: -load(x, t),
     boundary={
-        **{name: pc.Dirichlet(0.0) for name in ("left", "right", "bottom", "top", "initial")},
-        "final": pc.Neumann(0.0),
+        **{name: pc.Dirichlet(0.0) for name in ("left", "right", "bottom", "top")},
+        "initial": pc.Initial(0.0),
     },
     name="heat-spacetime",
 )

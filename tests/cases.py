@@ -7,9 +7,23 @@ from functools import cache
 import numpy as np
 import skfem
 import torch
+from over_time import timed
 from torch.func import jacfwd, vmap
 
-from pcpinn import Box, Dirichlet, Field, Interval, Local, Natural, Neumann, Periodic, Problem, Rectangle, Robin
+from pcpinn import (
+    Box,
+    Dirichlet,
+    Field,
+    Initial,
+    Interval,
+    Local,
+    Natural,
+    Neumann,
+    Periodic,
+    Problem,
+    Rectangle,
+    Robin,
+)
 from pcpinn.discretize.finite_differences import FiniteDifferences
 from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.system import linear_system
@@ -102,6 +116,26 @@ def general(dimension, exact=smooth, periodic=False, domain=None):
         return velocity @ u.grad + (2 + torch.sin(turn * x[0])) * u.value
 
     return Manufactured(domain or BOXES[dimension], flux, source, (exact,))
+
+
+def standing_wave():
+    """u_tt = u_xx + f from value and rate at the start: the problem, and a case that knows the exact values."""
+
+    def exact(x):
+        return torch.cos(2 * torch.pi * x[0] + 0.5) * torch.sin(2 * x[1] + 0.4)
+
+    def f(p):
+        return (4 * torch.pi**2 - 4) * exact(p)
+
+    sides = dict.fromkeys(("left", "right"), Dirichlet(timed(exact)))
+    problem = Problem(
+        Interval(0, 1).over(0, 1),
+        density=lambda x, u: u.dt,
+        flux=lambda x, u: u.grad,
+        source=lambda x, t, u: -timed(f)(x, t),
+        boundary={**sides, "initial": Initial(timed(exact), rate=timed(lambda p: jacfwd(exact)(p)[1]))},
+    )
+    return Manufactured(problem.domain, None, None, (exact,)), problem
 
 
 def normals(domain):

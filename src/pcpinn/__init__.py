@@ -29,7 +29,7 @@ from .mesh.read import read_mesh
 from .network.recipe import Perceptron as MLP
 from .precondition import AMG, ILU, LU, AutoILU, Identity, Jacobi, RowBalancing, Separable, Stages, TimeOrder
 from .precondition.auto_lu import AutoLU
-from .problem.conditions import Cauchy, Dirichlet, Free, Natural, Neumann, Open, Periodic, Pin, Robin
+from .problem.conditions import Dirichlet, Free, Initial, Natural, Neumann, Periodic, Pin, Robin
 from .problem.field import Field, Local
 from .problem.problem import Problem
 from .problem.shapes import (
@@ -69,7 +69,6 @@ __all__ = [
     "AutoLU",
     "Ball",
     "Box",
-    "Cauchy",
     "Coefficient",
     "Collocation",
     "ConditionNumber",
@@ -82,6 +81,7 @@ __all__ = [
     "Free",
     "GaussNewton",
     "Identity",
+    "Initial",
     "Interval",
     "InverseSolution",
     "Jacobi",
@@ -94,7 +94,6 @@ __all__ = [
     "Neumann",
     "NewtonMethod",
     "Observations",
-    "Open",
     "Parameter",
     "PcpinnError",
     "PcpinnWarning",

@@ -51,7 +51,7 @@ def test_the_truth_solves_the_strong_form(module):
         decay = torch.exp(-p[2]) if d == 3 else 1.0
         return torch.sin(math.pi * p[0]) * torch.sin(math.pi * p[1]) * decay
 
-    assert strong_residual(Pointwise(problem), Known(u), x).abs().max() < 1e-10
+    assert strong_residual(Pointwise(problem, strong=True), Known(u), x).abs().max() < 1e-10
 
 
 def test_all_points_at_once_and_one_by_one_agree():

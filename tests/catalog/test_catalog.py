@@ -10,9 +10,9 @@ from pcpinn.catalog import CATALOG, PRESETS
 from pcpinn.catalog.makers import MAKERS
 from pcpinn.catalog.published import best_baseline, paper_result, published_figures
 from pcpinn.discretize.nonlinear import solve_newton
+from pcpinn.discretize.pointwise import Pointwise, dirichlet_values
 from pcpinn.discretize.system import check_functions, linear_part
-from pcpinn.problem.conditions import Dirichlet, NaturalCondition, evaluate
-from pcpinn.problem.field import Local
+from pcpinn.problem.conditions import Dirichlet, NaturalCondition
 from pcpinn.solution.reference import compare
 from pcpinn.solution.solution import component_names
 from pcpinn.solve.build import make_discretisation, make_mesh
@@ -110,38 +110,38 @@ def wave2d_ms(x):
 
 @pytest.mark.parametrize("exact", [heat2d_ms, wave2d_ms])
 def test_formulas_solve_their_problems(exact):
-    """source - div flux = 0 inside; the conditions hold on every side; the reference is the formula."""
+    """The equation holds inside; the conditions hold on every side; the reference is the formula."""
     entry = CATALOG[exact.__name__.replace("_", "-")]
     problem, reference = entry.problem(), entry.reference()
     lower, upper = problem.domain.bounds
     x = torch.from_numpy(np.random.default_rng(0).uniform(lower, upper, size=(50, 3)))
 
-    def local(p):
-        return Local(exact(p), jacfwd(exact)(p))
+    def state(p):
+        return torch.cat([exact(p)[None], jacfwd(exact)(p)])[None]
 
-    def parts(p):
-        return jacfwd(lambda q: problem.flux(q, local(q)))(p).diagonal()
+    def flux(p):  # in space and time
+        return Pointwise(problem, strong=True).at_point(p, state(p))[0, 1:]
 
-    source = vmap(lambda p: problem.source(p, local(p)))(x) if problem.source else torch.zeros(50)
-    terms = vmap(parts)(x)
-    size = terms.abs().max() + source.abs().max()
-    assert (source - terms.sum(1)).abs().max() < 1e-10 * size
+    terms = vmap(lambda p: jacfwd(flux)(p).diagonal())(x)
+    size = terms.abs().max()
+    assert terms.sum(1).abs().max() < 1e-10 * size
+    assert problem.source is None
     sides = {
         "initial": (2, lower),
         "final": (2, upper),
         **{f"sides{k}": (k // 2, (lower, upper)[k % 2]) for k in range(4)},
     }
     for side, (axis, corner) in sides.items():
-        condition = problem.conditions[side.rstrip("0123")]["u"]
+        condition = problem.conditions.get(side.rstrip("0123"), {}).get("u")
         on_it = x.clone()
         on_it[:, axis] = corner[axis]
         normal = torch.zeros(3, dtype=torch.float64)
         normal[axis] = -1.0 if corner is lower else 1.0
         if isinstance(condition, Dirichlet):
-            given = vmap(lambda p: torch.as_tensor(evaluate(condition.value, p)) + 0 * p[0])(on_it)  # noqa: B023
+            (given,) = dirichlet_values(condition, problem.field("u"), on_it, side, problem.over_time)
             np.testing.assert_allclose(given, vmap(exact)(on_it), atol=1e-9 * float(size))
         if isinstance(condition, NaturalCondition):
-            outward = vmap(lambda p: problem.flux(p, local(p)) @ normal)(on_it)  # noqa: B023
+            outward = vmap(lambda p: flux(p) @ normal)(on_it)  # noqa: B023
             np.testing.assert_allclose(outward, 0.0, atol=1e-9 * float(size))
     np.testing.assert_allclose(reference.values[:, 0], vmap(exact)(torch.from_numpy(reference.points)), atol=1e-9)
     assert np.sqrt((reference.values**2).mean()) > 0.1 * np.abs(reference.values).max() / 3  # not on the zeros
@@ -164,21 +164,19 @@ def test_the_long_wave_solves_its_system():
     problem, reference = entry.problem(), entry.reference()
     x = torch.from_numpy(np.random.default_rng(0).uniform(*problem.domain.bounds, size=(50, 3)))
 
-    def locals_(p):
-        values, slopes = wave2d_long(p), jacfwd(wave2d_long)(p)
-        return [Local(values[k], slopes[k]) for k in range(2)]
+    def out(p):  # source and flux in space and time of both fields
+        state = torch.cat([wave2d_long(p)[:, None], jacfwd(wave2d_long)(p)], dim=1)
+        return Pointwise(problem, strong=True).at_point(p, state)
 
     def residual(p):
-        divergence = jacfwd(lambda q: problem.flux(q, *locals_(q))[1])(p).diagonal().sum()
-        first, second = problem.source(p, *locals_(p))
-        return torch.stack([first, second - divergence])
+        return out(p)[:, 0] - jacfwd(lambda q: out(q)[:, 1:])(p).diagonal(dim1=1, dim2=2).sum(1)
 
     assert vmap(residual)(x).abs().max() < 1e-9
     for side in ("sides", "initial"):
         at = x.clone()
         at[:, 2 if side == "initial" else 0] = 0.0
         for k, field in enumerate(("u", "v")):
-            given = vmap(problem.conditions[side][field].value)(at)
+            given = vmap(problem.conditions[side][field].value)(at[:, :2], at[:, 2])
             np.testing.assert_allclose(given, vmap(wave2d_long)(at)[:, k], atol=1e-11)
     assert float(vmap(wave2d_long)(at)[:, 1].abs().max()) == 0.0  # at rest at the start
     np.testing.assert_allclose(

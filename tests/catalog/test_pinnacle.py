@@ -110,7 +110,8 @@ def test_of_a_problem_in_time(tmp_path):
 )
 def test_of_nonlinear_problems_in_time(tmp_path, name, file, space, end, columns):
     domain = space.over(0.0, end)
-    problem = Problem(domain, flux=lambda x, u: u.grad, boundary=dict.fromkeys(domain.boundary_names, Neumann(0.0)))
+    sides = dict.fromkeys(space.boundary_names, Neumann(0.0))
+    problem = Problem(domain, flux=lambda x, u: u.grad, boundary=sides)
     places = [0.25, 1.0][: space.dimension]
     write_export(tmp_path, name, columns, [[*places, 1, 2, 3], [*places[::-1], 4, 5, 6]])
     assert [path.name for path in tmp_path.iterdir()] == [file]

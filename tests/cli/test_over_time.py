@@ -5,7 +5,6 @@ from xml.etree import ElementTree
 import meshio
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 from typed import run
 
@@ -22,9 +21,9 @@ def solved(folder, domain, **settings):
     else:
         problem = pc.Problem(
             domain,
-            flux=lambda x, u: torch.stack([u.grad[0], 0 * u.value]),
-            source=lambda x, u: u.grad[1],
-            boundary={**sides, "initial": pc.Dirichlet(lambda x: x[0] ** 3), "final": pc.Neumann(0.0)},
+            density=lambda x, u: u.value,
+            flux=lambda x, u: u.grad,
+            boundary={**sides, "initial": pc.Initial(lambda x: x[0] ** 3)},
         )
     pc.solve(problem, **TINY, **settings, out=folder)
     return folder

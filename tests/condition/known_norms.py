@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from pcpinn import Cauchy, Dirichlet, Interval, Neumann, Open, Problem, Rectangle
+from pcpinn import Dirichlet, Initial, Interval, Neumann, Problem, Rectangle
 
 ZERO = Dirichlet(0.0)
 
@@ -46,9 +46,10 @@ def wave(c=1.0, T=2.0):
     """u_tt - c^2 u_xx = 1 on (0, 1) x (0, T), at rest at the start."""
     return Problem(
         Interval(0, 1).over(0, T),
-        flux=lambda x, u: torch.stack([c**2 * u.grad[0], -u.grad[1]]),
-        source=lambda x, u: -1.0 + 0 * u.value,
-        boundary={"left": ZERO, "right": ZERO, "initial": Cauchy(0.0, 0.0), "final": Open("initial")},
+        density=lambda x, u: u.dt,
+        flux=lambda x, u: c**2 * u.grad,
+        source=lambda x, u: -1.0,
+        boundary={"left": ZERO, "right": ZERO, "initial": Initial(0.0, rate=0.0)},
     )
 
 
@@ -56,9 +57,10 @@ def heat(nu=0.1):
     """u_t - nu u_xx = 1 on the unit square of space-time."""
     return Problem(
         Interval(0, 1).over(0, 1),
-        flux=lambda x, u: torch.stack([nu * u.grad[0], 0 * u.grad[0]]),
-        source=lambda x, u: u.grad[1] - 1.0,
-        boundary={"left": ZERO, "right": ZERO, "initial": ZERO, "final": Neumann(0.0)},
+        density=lambda x, u: u.value,
+        flux=lambda x, u: nu * u.grad,
+        source=lambda x, u: -1.0,
+        boundary={"left": ZERO, "right": ZERO, "initial": Initial(0.0)},
     )
 
 

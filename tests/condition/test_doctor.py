@@ -8,7 +8,7 @@ import torch
 from cases import chosen
 from known_norms import convection, heat, helmholtz, poisson, wave
 
-from pcpinn import Cauchy, Dirichlet, Field, Interval, Neumann, Open, Problem, Rectangle
+from pcpinn import Dirichlet, Field, Initial, Interval, Neumann, Problem, Rectangle
 from pcpinn.condition.checks import corner_gap
 from pcpinn.condition.doctor import diagnose, half_of
 from pcpinn.condition.findings import ORDER, graded
@@ -139,8 +139,9 @@ def test_boundaries():
 def test_initial_values_that_contradict_the_boundary():
     problem = Problem(
         Interval(0, 1).over(0, 1),
-        flux=lambda x, u: torch.stack([u.grad[0], -u.grad[1]]),
-        boundary={"left": ZERO, "right": ZERO, "initial": Cauchy(1.0, 0.0), "final": Open("initial")},
+        density=lambda x, u: u.dt,
+        flux=lambda x, u: u.grad,
+        boundary={"left": ZERO, "right": ZERO, "initial": Initial(1.0, rate=0.0)},
     )
     gap, where = corner_gap(problem, generate_mesh(problem.domain, cells=(4,), steps=8))
     assert gap == 1

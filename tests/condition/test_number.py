@@ -21,6 +21,7 @@ from pcpinn import (
     Box,
     Dirichlet,
     Field,
+    Initial,
     Interval,
     Neumann,
     Periodic,
@@ -100,7 +101,7 @@ def test_slabs_of_time(scheme, time_order):
 
 def test_both_ends_of_time():
     """-u_tt - u_xx = 1 on the unit square, by Galerkin's method in time."""
-    square = Interval(0, 1).over(0, 1)
+    square = Interval(0, 1).over(0, 1, coordinate=True)
     problem = Problem(
         square,
         flux=lambda x, u: u.grad,
@@ -177,13 +178,13 @@ def test_nonlinear_problems_are_linearised_at_the_solution():
 def test_nonlinear_problems_over_time_are_solved_in_steps():
     burgers = Problem(
         Interval(-1, 1).over(0, 0.5),
-        flux=lambda x, u: torch.stack([0.1 * u.grad[0], 0 * u.grad[0]]),
-        source=lambda x, u: u.grad[1] + u.value * u.grad[0],
+        density=lambda x, u: u.value,
+        flux=lambda x, u: 0.1 * u.grad,
+        source=lambda x, u: u.value * u.grad[0],
         boundary={
             "left": Dirichlet(0.0),
             "right": Dirichlet(0.0),
-            "initial": Dirichlet(lambda x: -torch.sin(torch.pi * x[0])),
-            "final": Neumann(0.0),
+            "initial": Initial(lambda x: -torch.sin(torch.pi * x[0])),
         },
     )
     whole = condition_number(burgers, cells=20, steps=12, degree=2)

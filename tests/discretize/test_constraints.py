@@ -5,13 +5,13 @@ import pytest
 import torch
 from cases import BOXES, grid
 
-from pcpinn import Cauchy, Dirichlet, Field, Interval, Neumann, Open, Periodic, Pin, Problem, Rectangle
+from pcpinn import Dirichlet, Field, Initial, Interval, Neumann, Periodic, Pin, Problem, Rectangle
 from pcpinn.discretize.finite_differences import FiniteDifferences
 from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.errors import PcpinnError
 from pcpinn.mesh.generate import generate_mesh
 
-SQUARE = Rectangle((0, 0), (1, 1))
+SQUARE, TIME = Rectangle((0, 0), (1, 1)), Interval(0, 1).over(0, 1)
 KINDS = {
     "fem1": lambda p, m: FiniteElements(p, m, 1),
     "fem2": lambda p, m: FiniteElements(p, m, 2),
@@ -133,10 +133,10 @@ def test_expansion():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_open_end_is_tested_at_the_start(kind):
-    domain = Interval(0, 1).over(0, 1)
-    sides = {"left": Dirichlet(), "right": Dirichlet(), "initial": Cauchy(1.0, rate=2.0), "final": Open("initial")}
-    found, disc = constraints(sides, kind, domain=domain, mesh=generate_mesh(domain, cells=4, steps=4))
+def test_second_order_in_time_is_tested_at_the_start_instead_of_the_end(kind):
+    sides = {"left": Dirichlet(), "right": Dirichlet(), "initial": Initial(1.0, rate=2.0)}
+    mesh = generate_mesh(TIME, cells=4, steps=4)
+    found, disc = constraints(sides, kind, domain=TIME, mesh=mesh, density=lambda x, u: u.dt)
     x = disc.unknown_nodes
     moved = found.tested_at != np.arange(disc.size)
     np.testing.assert_array_equal(moved, x[:, 1] == 1)
@@ -146,31 +146,37 @@ def test_open_end_is_tested_at_the_start(kind):
     assert inner.any()
 
 
-TIME = Interval(0, 1).over(0, 1)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pin_holds_at_all_times(kind):
+    """A pin is given in space; the nodes above the one nearest to it take its value."""
+    mesh = generate_mesh(TIME, cells=4, steps=3)
+    sides = {"left": Neumann(0), "right": Neumann(0), "initial": Initial(0.0)}
+    found, disc = constraints(
+        sides, kind, domain=TIME, mesh=mesh, density=lambda x, u: u.value, pins=[Pin((0.45,), value=3.0)]
+    )
+    x = disc.unknown_nodes
+    pinned = found.constrained[found.value == 3.0]
+    np.testing.assert_array_equal(pinned, np.flatnonzero(x[:, 0] == 0.5))
+    assert len(pinned) >= 4
 
 
 @pytest.mark.parametrize(
-    ("domain", "sides", "pins", "message"),
+    ("sides", "pins", "message"),
     [
-        (SQUARE, {"left": Dirichlet(float("nan"))}, (), "Dirichlet value on 'left' is not finite"),
-        (SQUARE, {"left": Dirichlet(lambda x: torch.log(x[0] - 1))}, (), r"not finite at x = \[0.0, "),
-        (SQUARE, {"left": Periodic("top")}, (), "boundaries 'left' and 'top' do not match"),
-        (SQUARE, {"left": Periodic("right"), "right": Periodic("left")}, (), "in a circle"),
-        (SQUARE, {"left": Periodic("left")}, (), "in a circle"),
-        (SQUARE, {"left": Neumann(0)}, [Pin((0.5,))], r"pin at \(0.5,\) has 1 coordinates"),
-        (TIME, {"final": Open("initial")}, (), "'final' is Open for 'u', but 'initial' has no Cauchy"),
-        (TIME, {"initial": Dirichlet(), "final": Open("initial")}, (), "'initial' has no Cauchy"),
-        (TIME, {"final": Open("begin")}, (), "'begin' has no Cauchy"),
-        (TIME, {"initial": Cauchy(0.0)}, (), r"no boundary is Open\('initial'\)"),
-        (SQUARE, {"left": Neumann(0)}, [Pin((0.5, 0.5), component=3)], "component"),
+        ({"left": Dirichlet(float("nan"))}, (), "Dirichlet value on 'left' is not finite"),
+        ({"left": Dirichlet(lambda x: torch.log(x[0] - 1))}, (), r"not finite at x = \[0.0, "),
+        ({"left": Periodic("top")}, (), "boundaries 'left' and 'top' do not match"),
+        ({"left": Periodic("right"), "right": Periodic("left")}, (), "in a circle"),
+        ({"left": Periodic("left")}, (), "in a circle"),
+        ({"left": Neumann(0)}, [Pin((0.5,))], r"pin at \(0.5,\) has 1 coordinates"),
+        ({"left": Neumann(0)}, [Pin((0.5, 0.5), component=3)], "component"),
     ],
 )  # fmt: skip
-def test_bad_conditions_are_refused(domain, sides, pins, message):
+def test_bad_conditions_are_refused(sides, pins, message):
     partners = {c.partner for c in sides.values() if isinstance(c, Periodic)}
-    sides = {name: Neumann(0) for name in set(domain.boundary_names) - partners} | sides
-    mesh = grid(SQUARE, 3) if domain is SQUARE else generate_mesh(TIME, cells=3, steps=3)
+    sides = {name: Neumann(0) for name in set(SQUARE.boundary_names) - partners} | sides
     with pytest.raises(PcpinnError, match=message) as caught:
-        constraints(sides, domain=domain, mesh=mesh, pins=pins)
+        constraints(sides, mesh=grid(SQUARE, 3), pins=pins)
     assert caught.value.remedy
 
 

@@ -3,9 +3,21 @@
 import numpy as np
 import pytest
 import torch
-from cases import BOXES, Manufactured, boundary, general, grid, matrix_by_differences, normals, rates, smooth, wavy
+from cases import (
+    BOXES,
+    Manufactured,
+    boundary,
+    general,
+    grid,
+    matrix_by_differences,
+    normals,
+    rates,
+    smooth,
+    standing_wave,
+    wavy,
+)
 
-from pcpinn import Cauchy, Dirichlet, Disk, Field, Interval, Mesh, Natural, Neumann, Open, Pin, Problem, Rectangle
+from pcpinn import Dirichlet, Disk, Field, Interval, Mesh, Natural, Neumann, Pin, Problem, Rectangle
 from pcpinn.discretize.finite_differences import FiniteDifferences
 from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.system import linear_system
@@ -62,16 +74,7 @@ def test_second_order_with_a_pin():
 
 
 def test_waves_in_space_time():
-    def exact(x):
-        return torch.cos(2 * torch.pi * x[0] + 0.5) * torch.sin(2 * x[1] + 0.4)
-
-    case = Manufactured(
-        Interval(0, 1).over(0, 1), lambda x, u: torch.stack([u.grad[0], -u.grad[1]]), lambda x, u: 0 * u.value, (exact,)
-    )
-    start = Cauchy(exact, rate=lambda x: torch.func.grad(exact)(x)[1])
-    problem = case.problem(
-        {"left": Dirichlet(exact), "right": Dirichlet(exact), "initial": start, "final": Open("initial")}
-    )
+    case, problem = standing_wave()
     meshes = [generate_mesh(case.domain, cells=n, steps=4 * n) for n in (8, 16)]
     errors = [nodal_error(linear_system(FiniteDifferences(problem, mesh)), case) for mesh in meshes]
     assert rates(errors)[0] == pytest.approx(2, abs=0.25)

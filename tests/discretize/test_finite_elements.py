@@ -1,5 +1,7 @@
 """Finite elements: rates of convergence, scikit-fem's own matrices, derivatives, every condition, every mesh."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import skfem
@@ -16,12 +18,13 @@ from cases import (
     rates,
     smooth,
     solve_directly,
+    standing_wave,
     wavy,
 )
 from scipy.spatial import cKDTree
 from skfem.helpers import ddot, div, dot, grad
 
-from pcpinn import Cauchy, Dirichlet, Disk, Field, Interval, Mesh, Natural, Neumann, Open, Periodic, Pin, Problem, Robin
+from pcpinn import Dirichlet, Disk, Field, Initial, Interval, Mesh, Natural, Neumann, Periodic, Pin, Problem, Robin
 from pcpinn.discretize.batches import cell_batches
 from pcpinn.discretize.elements import lagrange_element
 from pcpinn.discretize.finite_elements import FiniteElements
@@ -82,19 +85,11 @@ def test_a_pin_fixes_the_constant_of_a_pure_neumann_problem(dimension, degree):
 @pytest.mark.parametrize("degree", [1, 2])
 @pytest.mark.parametrize("ends", ["dirichlet", "periodic"])
 def test_waves_in_space_time(degree, ends):
-    """u_tt = u_xx + f, by Cauchy data at the start and nothing at the end."""
-
-    def exact(x):
-        return torch.cos(2 * torch.pi * x[0] + 0.5) * torch.sin(2 * x[1] + 0.4)
-
-    case = Manufactured(
-        Interval(0, 1).over(0, 1), lambda x, u: torch.stack([u.grad[0], -u.grad[1]]), lambda x, u: 0 * u.value, (exact,)
-    )
-    sides = (
-        {"left": Dirichlet(exact), "right": Dirichlet(exact)} if ends == "dirichlet" else {"left": Periodic("right")}
-    )
-    sides |= {"initial": Cauchy(exact, rate=lambda x: torch.func.grad(exact)(x)[1]), "final": Open("initial")}
-    problem = case.problem(sides)
+    """u_tt = u_xx + f, by value and rate at the start and nothing at the end."""
+    case, problem = standing_wave()
+    if ends == "periodic":
+        kept = {name: c for name, c in problem.boundary.items() if name not in ("left", "right")}
+        problem = replace(problem, boundary={"left": Periodic("right"), **kept})
     errors = [
         l2_error(
             solve_directly(
@@ -105,6 +100,34 @@ def test_waves_in_space_time(degree, ends):
         for n in ((8, 16) if degree == 1 else (4, 8))
     ]
     assert rates(errors)[0] == pytest.approx(degree + 1, abs=0.25)
+
+
+@pytest.mark.parametrize("form", ["density", "source"])
+def test_damped_waves(form):
+    """u_tt + 3 u_t = u_xx + f; damping in the density, where the start has to know it, or in the source."""
+
+    def exact(p):
+        return torch.sin(torch.pi * p[0]) * torch.exp(-p[1])
+
+    def f(x, t):  # u_tt + 3 u_t - u_xx
+        return (1 - 3 + torch.pi**2) * torch.sin(torch.pi * x[0]) * torch.exp(-t)
+
+    damping = (lambda x, u: u.dt + 3 * u.value) if form == "density" else (lambda x, u: u.dt)
+    problem = Problem(
+        Interval(0, 1).over(0, 1),
+        density=damping,
+        flux=lambda x, u: u.grad,
+        source=lambda x, t, u: (0.0 if form == "density" else 3 * u.dt) - f(x, t),
+        boundary={
+            "left": Dirichlet(0.0),
+            "right": Dirichlet(0.0),
+            "initial": Initial(lambda x: torch.sin(torch.pi * x[0]), rate=lambda x: -torch.sin(torch.pi * x[0])),
+        },
+    )
+    case = Manufactured(problem.domain, None, None, (exact,))
+    meshes = [generate_mesh(problem.domain, cells=n, steps=4 * n) for n in (4, 8)]
+    errors = [l2_error(solve_directly(problem, mesh, 2), case) for mesh in meshes]
+    assert rates(errors)[0] == pytest.approx(3, abs=0.3)
 
 
 @pytest.mark.parametrize("kind", ["dirichlet", "robin"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from pcpinn import Cauchy, Dirichlet, Field, Natural, Neumann, Open, Problem, Rectangle, Robin
+from pcpinn import Dirichlet, Field, Initial, Natural, Neumann, Problem, Rectangle, Robin
 from pcpinn.discretize.pointwise import BoundaryFlux, Pointwise, dirichlet_values, unpack
 from pcpinn.errors import PcpinnError
 
@@ -52,7 +52,7 @@ def test_values_are_the_functions_point_by_point():
     out = Pointwise(Problem(SQUARE, flux, source, fields=(U, V))).evaluate(x, state)
     assert out.shape == (5, 3, 3)
     for k in range(5):
-        u, v = unpack(state[k], (U, V))
+        u, v = unpack(state[k], (U, V), False)
         assert (u.value.shape, u.grad.shape, v.value.shape, v.grad.shape) == ((), (2,), (2,), (2, 2))
         s, q = source(x[k], u, v), flux(x[k], u, v)
         expected = torch.cat([torch.cat([s[0].reshape(1), q[0]])[None], torch.cat([s[1][:, None], q[1]], dim=1)])
@@ -117,16 +117,12 @@ CONDITIONS = {
     "neumann": Neumann(lambda x: x[0] ** 2),
     "robin": Robin(lambda x: 1 + x[1], 2.0),
     "natural": Natural(lambda x, n, u, v: n @ v.value * u.value**2),
-    "cauchy": Cauchy(5.0, rate=lambda x: x.sum()),
-    "open": Open(),
     "dirichlet": Dirichlet(5.0),
 }
 EXPECTED = {
     "neumann": lambda x, n, u, v: x[0] ** 2,
     "robin": lambda x, n, u, v: 2.0 - (1 + x[1]) * u,
     "natural": lambda x, n, u, v: n @ v * u**2,
-    "cauchy": lambda x, n, u, v: x.sum(),
-    "open": lambda x, n, u, v: 0.0,
     "dirichlet": lambda x, n, u, v: 0.0,
 }
 
@@ -143,7 +139,7 @@ def test_boundary_flux(kind):
     jacobian = flux.jacobian(x, n, state)
     assert jacobian.shape == (6, 3, 3, 3)
     torch.testing.assert_close(jacobian, by_differences(lambda s: flux.evaluate(x, n, s), state), rtol=1e-6, atol=1e-8)
-    assert flux.is_zero == (kind in ("open", "dirichlet"))
+    assert flux.is_zero == (kind == "dirichlet")
 
 
 def flux_of_u(x, u, v):
@@ -190,7 +186,7 @@ def test_wrong_boundary_functions_are_named(condition, message):
 )
 def test_dirichlet_values(field, value, expected):
     x = torch.tensor([[1.0, 0.5], [3.0, 2.0]], dtype=torch.float64)
-    values = dirichlet_values(Dirichlet(value), field, x, "left")
+    values = dirichlet_values(Dirichlet(value), field, x, "left", False)
     assert [None if v is None else v.tolist() for v in values] == expected
 
 
@@ -211,5 +207,120 @@ def test_dirichlet_values(field, value, expected):
 def test_bad_dirichlet_values_are_refused(field, value, message):
     x = torch.tensor([[1.0, 0.5], [3.0, 2.0]], dtype=torch.float64)
     with pytest.raises(PcpinnError, match=message) as caught:
-        dirichlet_values(Dirichlet(value), field, x, "left")
+        dirichlet_values(Dirichlet(value), field, x, "left", False)
     assert caught.value.remedy
+
+
+# Over time
+
+OVER_TIME = SQUARE.over(0, 1)
+
+
+def test_functions_over_time_see_space_and_time_apart():
+    seen = {}
+
+    def flux(x, u, v):
+        seen["flux"] = x.shape, u.grad.shape, v.grad.shape, u.dt.shape, v.dt.shape
+        return u.grad, v.grad
+
+    def source(x, t, u, v):
+        seen["source"] = x.shape, t.shape
+        return t * x[0] * u.dt, t * v.dt
+
+    pointwise = Pointwise(Problem(OVER_TIME, flux, source, fields=(U, V)))
+    x, state = random(4, 3), random(4, 3, 4, seed=1)
+    out = pointwise.evaluate(x, state)
+    assert seen == {"flux": ((2,), (2,), (2, 2), (), (2,)), "source": ((2,), ())}
+    torch.testing.assert_close(out[:, 0, 0], x[:, 2] * x[:, 0] * state[:, 0, 3])
+    torch.testing.assert_close(out[:, 1:, 0], x[:, 2, None] * state[:, 1:, 3])
+    assert torch.equal(out[..., 1:3], state[..., 1:3])
+    assert not out[..., 3].any()
+
+
+def density(x, t, u, v):
+    return (1 + t * x[0]) * u.value**2 + v.value.sum(), None
+
+
+def test_a_density_of_first_order_joins_the_source_by_its_rate():
+    """d/dt of (1 + t x) u^2 + v_1 + v_2, by hand."""
+    pointwise = Pointwise(Problem(OVER_TIME, density=density, fields=(U, V)))
+    x, state = random(5, 3), random(5, 3, 4, seed=1)
+    out = pointwise.evaluate(x, state)
+    u, u_t, v_t = state[:, 0, 0], state[:, 0, 3], state[:, 1:, 3]
+    rate = x[:, 0] * u**2 + (1 + x[:, 2] * x[:, 0]) * 2 * u * u_t + v_t.sum(1)
+    torch.testing.assert_close(out[:, 0, 0], rate)
+    assert not out[:, 0, 1:].any()
+    assert not out[:, 1:].any()
+    jacobian = pointwise.jacobian(x, state)
+    torch.testing.assert_close(
+        jacobian, by_differences(lambda s: pointwise.evaluate(x, s), state), rtol=1e-6, atol=1e-8
+    )
+
+
+def test_a_density_of_second_order_is_the_flux_through_time():
+    start = {"u": Initial(0.0, rate=lambda x: x[0]), "v": Initial(0.0)}
+    problem = Problem(
+        OVER_TIME,
+        density=lambda x, u, v: (u.dt * (1 + u.value**2) + x[1], v.value),
+        fields=(U, V),
+        boundary={"initial": start},
+    )
+    x, state = random(5, 3), random(5, 3, 4, seed=1)
+    out = Pointwise(problem).evaluate(x, state)
+    u, u_t = state[:, 0, 0], state[:, 0, 3]
+    torch.testing.assert_close(out[:, 0, 3], -u_t * (1 + u**2) - x[:, 1])
+    assert not out[:, 0, :3].any()
+    assert torch.equal(out[:, 1:, 0], state[:, 1:, 3])
+    strong = Pointwise(problem, strong=True).evaluate(x, state)
+    torch.testing.assert_close(strong[:, 0, 3], out[:, 0, 3])
+    torch.testing.assert_close(strong[:, 1:, 3], -state[:, 1:, 0])
+    # and at the start the rate takes the place of u_t
+    flux = BoundaryFlux(problem, "initial")
+    assert not flux.is_zero
+    g = flux.evaluate(x, random(5, 3), state)
+    torch.testing.assert_close(g[:, 0], x[:, 0] * (1 + u**2) + x[:, 1])
+    assert not g[:, 1:].any()
+    jacobian = flux.jacobian(x, random(5, 3), state)
+    expected = by_differences(lambda s: flux.evaluate(x, random(5, 3), s), state)
+    torch.testing.assert_close(jacobian, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_conditions_over_time_see_the_normal_of_space():
+    sides = {
+        "left": {"u": Natural(lambda x, n, u, v: n @ v.value), "v": Neumann(lambda x, t: t * x)},
+        "right": {"u": Natural(lambda x, t, n, u, v: t * (n @ u.grad) + u.dt), "v": Robin(lambda x, t: t, 2.0)},
+    }
+    problem = Problem(OVER_TIME, density=density, fields=(U, V), boundary=sides)
+    x, state = random(4, 3), random(4, 3, 4, seed=1)
+    n = torch.cat([random(4, 2, seed=2), torch.zeros(4, 1, dtype=torch.float64)], 1)
+    t = x[:, 2, None]
+    left, right = (BoundaryFlux(problem, name).evaluate(x, n, state) for name in ("left", "right"))
+    torch.testing.assert_close(left[:, 0], (n[:, :2] * state[:, 1:, 0]).sum(1))
+    torch.testing.assert_close(left[:, 1:], t * x[:, :2])
+    torch.testing.assert_close(right[:, 0], t[:, 0] * (n[:, :2] * state[:, 0, 1:3]).sum(1) + state[:, 0, 3])
+    torch.testing.assert_close(right[:, 1:], 2.0 - t * state[:, 1:, 0])
+    value = dirichlet_values(Dirichlet(lambda x, t: x[0] * t), U, x, "left", True)
+    torch.testing.assert_close(value[0], x[:, 0] * x[:, 2])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"flux": lambda x, u: torch.stack([*u.grad, 0 * u.value])}, r"has shape \(3,\), expected \(2,\)"),
+        ({"density": lambda x, u: u.grad}, r"density of field 'u' has shape \(2,\), expected \(\)"),
+        ({"source": lambda x, u: u.grad[2]}, "failed: IndexError"),
+        ({"source": lambda x, u: x[2]}, "failed: IndexError"),
+    ],
+)
+def test_time_among_the_coordinates_is_refused(options, message):
+    with pytest.raises(PcpinnError, match=message):
+        Pointwise(Problem(OVER_TIME, **options)).evaluate(random(4, 3), random(4, 1, 4))
+
+
+def test_what_takes_time_for_a_coordinate_is_told_better():
+    padded = Pointwise(Problem(OVER_TIME, lambda x, u: torch.stack([*u.grad, 0 * u.value])))
+    indexed = Pointwise(Problem(OVER_TIME, source=lambda x, u: u.grad[2]))
+    for pointwise, remedy in ((padded, "d counting space alone"), (indexed, "its derivative u.dt")):
+        with pytest.raises(PcpinnError) as caught:
+            pointwise.evaluate(random(4, 3), random(4, 1, 4))
+        assert remedy in caught.value.remedy

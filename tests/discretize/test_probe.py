@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from cases import chosen
 
 import pcpinn as pc
@@ -31,9 +30,9 @@ def test_values_and_slopes_of_a_quadratic_in_the_plane(axis):
 def test_values_and_slopes_in_slabs_of_time(axis):
     problem = pc.Problem(
         pc.Interval(0, 1).over(0, 2),
-        flux=lambda x, u: torch.cat([u.grad[:1], torch.zeros_like(u.grad[:1])]),
-        source=lambda x, u: u.grad[1],
-        boundary={"left": pc.Dirichlet(0), "right": pc.Dirichlet(0), "initial": pc.Dirichlet(0)},
+        density=lambda x, u: u.value,
+        flux=lambda x, u: u.grad,
+        boundary={"left": pc.Dirichlet(0), "right": pc.Dirichlet(0), "initial": pc.Initial(0)},
     )
     settings = chosen(True, cells=(3,), steps=2, time="slabs", scheme="radau", order=2)
     form = TimeSlabs(problem, make_mesh(problem, settings), "radau", 2, 2)

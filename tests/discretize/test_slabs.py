@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 import torch
+from over_time import timed
 from torch.func import grad
 
 from pcpinn import (
-    Cauchy,
     Dirichlet,
     Disk,
     Field,
+    Initial,
     Interval,
     Neumann,
-    Open,
     PcpinnError,
     Periodic,
     Problem,
@@ -52,13 +52,13 @@ def heat(wobble):
 
     return Problem(
         Interval(0.0, 1.0).over(0.0, 1.0),
-        flux=lambda x, v: torch.stack([a(x) * v.grad[0], 0 * v.value]),
-        source=lambda x, v: v.grad[1] - (grad(u)(x)[1] - grad(flux)(x)[0]),
+        density=lambda x, v: v.value,
+        flux=lambda x, t, v: timed(a)(x, t) * v.grad,
+        source=lambda x, t, v: -timed(lambda p: grad(u)(p)[1] - grad(flux)(p)[0])(x, t),
         boundary={
-            "left": Dirichlet(u),
-            "right": Robin(2.0, lambda x: flux(x) + 2 * u(x)),
-            "initial": Dirichlet(u),
-            "final": Neumann(0.0),
+            "left": Dirichlet(timed(u)),
+            "right": Robin(2.0, timed(lambda p: flux(p) + 2 * u(p))),
+            "initial": Initial(timed(u)),
         },
     )
 
@@ -72,12 +72,13 @@ def wave():
     return Problem(
         Interval(0.0, 1.0).over(0.0, 1.0),
         fields=(Field("u"), Field("v")),
-        flux=lambda x, a, b: (None, torch.stack([a.grad[0], 0 * a.value])),
-        source=lambda x, a, b: (a.grad[1] - b.value, (1 + x[0]) * b.grad[1] - f(x)),
+        density=lambda x, a, b: (a.value, (1 + x[0]) * b.value),
+        flux=lambda x, a, b: (None, a.grad),
+        source=lambda x, t, a, b: (-b.value, -timed(f)(x, t)),
         boundary={
-            "left": {"u": Dirichlet(u), "v": Dirichlet(along(u, 1))},
-            "right": {"v": Neumann(along(u, 0))},
-            "initial": {"u": Dirichlet(u), "v": Dirichlet(along(u, 1))},
+            "left": {"u": Dirichlet(timed(u)), "v": Dirichlet(timed(along(u, 1)))},
+            "right": {"v": Neumann(timed(along(u, 0)))},
+            "initial": {"u": Initial(timed(u)), "v": Initial(timed(along(u, 1)))},
         },
     )
 
@@ -87,7 +88,7 @@ def elliptic():
         return -grad(along(u, 0))(x)[0] - grad(along(u, 1))(x)[1]
 
     return Problem(
-        Interval(0.0, 1.0).over(0.0, 1.0),
+        Interval(0.0, 1.0).over(0.0, 1.0, coordinate=True),
         flux=lambda x, v: v.grad,
         source=lambda x, v: -f(x),
         boundary={
@@ -135,14 +136,14 @@ def test_coefficients_that_change_with_time_are_noticed():
 def test_a_change_with_time_in_a_corner_is_noticed_too():
     """A sample of points may miss it; the matrix must not."""
 
-    def a(x):
-        return 1 + torch.where((x[0] > 0.98) & (x[1] > 0.5), 5.0, 0.0)
+    def a(x, t):
+        return 1 + torch.where((x[0] > 0.98) & (t > 0.5), 5.0, 0.0)
 
     problem = Problem(
         Interval(0.0, 1.0).over(0.0, 1.0),
-        flux=lambda x, v: torch.stack([a(x) * v.grad[0], 0 * v.value]),
-        source=lambda x, v: v.grad[1],
-        boundary={"left": Dirichlet(0.0), "right": Neumann(1.0), "initial": Dirichlet(0.0)},
+        density=lambda x, v: v.value,
+        flux=lambda x, t, v: a(x, t) * v.grad,
+        boundary={"left": Dirichlet(0.0), "right": Neumann(1.0), "initial": Initial(0.0)},
     )
     d = TimeSlabs(problem, mesh(4, cells=400), "radau", 2)
     d.__dict__["_steady"] = True  # what a sample that missed it would say
@@ -180,9 +181,9 @@ def test_curved_sides_stay_curved():
     disk = Disk((0.0, 0.0), 1.0, name="rim")
     problem = Problem(
         disk.over(0.0, 1.0),
-        flux=lambda x, v: torch.stack([v.grad[0], v.grad[1], 0 * v.value]),
-        source=lambda x, v: v.grad[2],
-        boundary={"rim": Dirichlet(0.0), "initial": Dirichlet(1.0)},
+        density=lambda x, v: v.value,
+        flux=lambda x, v: v.grad,
+        boundary={"rim": Dirichlet(0.0), "initial": Initial(1.0)},
     )
     space = generate_mesh(disk, size=0.5)
     d = TimeSlabs(problem, SlabMesh(space, slab_times(0.0, 1.0, 2)), "radau", 1, 2)
@@ -193,8 +194,9 @@ def test_periodic_sides():
     """u_t + u_x = 0 carries a wave around."""
     problem = Problem(
         Interval(0.0, 1.0).over(0.0, 1.0),
-        source=lambda x, v: v.grad[1] + v.grad[0],
-        boundary={"left": Periodic("right"), "initial": Dirichlet(lambda x: torch.sin(2 * torch.pi * x[0]))},
+        density=lambda x, v: v.value,
+        source=lambda x, v: v.grad[0],
+        boundary={"left": Periodic("right"), "initial": Initial(lambda x: torch.sin(2 * torch.pi * x[0]))},
     )
     d = TimeSlabs(problem, mesh(8, cells=8), "gauss", 3, 4)
     x = d.unknown_nodes
@@ -202,34 +204,86 @@ def test_periodic_sides():
     assert np.abs(error).max() < 2e-4
 
 
-@pytest.mark.parametrize(
-    ("change", "scheme", "words"),
-    [
-        ({"initial": Neumann(0.0)}, "radau", "initial values of 'u'"),
-        ({"final": Dirichlet(0.0)}, "radau", "steps forward"),
-        ({"initial": Cauchy(0.0), "final": Open("initial")}, "gauss", "two fields"),
-    ],
-)
-def test_ends_of_time_are_checked(change, scheme, words):
-    ends = {"left": Dirichlet(0.0), "right": Dirichlet(0.0), "initial": Dirichlet(0.0)} | change
+SIDES = {"left": Dirichlet(0.0), "right": Dirichlet(0.0)}
+
+
+@pytest.mark.parametrize("scheme", ["radau", "gauss"])
+def test_time_as_a_coordinate_is_not_stepped_through(scheme):
+    with pytest.raises(PcpinnError, match="steps through time, which is a coordinate") as caught:
+        TimeSlabs(elliptic(), mesh(2), scheme, 2)
+    assert "galerkin" in caught.value.remedy
+
+
+def test_periodic_in_time_is_refused():
+    problem = Problem(
+        Interval(0.0, 1.0).over(0.0, 1.0, coordinate=True),
+        flux=lambda x, v: v.grad,
+        boundary=SIDES | {"initial": Periodic("final")},
+    )
+    with pytest.raises(PcpinnError, match="periodic in time"):
+        TimeSlabs(problem, mesh(2), "galerkin", 2)
+
+
+@pytest.mark.parametrize("scheme", ["radau", "gauss", "galerkin"])
+def test_second_order_in_time_is_refused(scheme):
     problem = Problem(
         Interval(0.0, 1.0).over(0.0, 1.0),
-        flux=lambda x, v: torch.stack([v.grad[0], 0 * v.value]),
-        source=lambda x, v: v.grad[1],
-        boundary=ends,
+        density=lambda x, v: v.dt,
+        flux=lambda x, v: v.grad,
+        boundary=SIDES | {"initial": Initial(0.0, rate=0.0)},
     )
-    with pytest.raises(PcpinnError, match=words):
+    with pytest.raises(PcpinnError, match="second order in time") as caught:
         TimeSlabs(problem, mesh(2), scheme, 2)
+    assert "u_t = v, v_t = ..." in caught.value.remedy
 
 
-def test_second_order_in_time_is_refused():
+def test_fields_without_a_rate_need_initial_values_in_slabs():
+    """Their values at the start are unknowns of the first slab, which no equation gives."""
+
+    def problem(**start):
+        return Problem(
+            Interval(0.0, 1.0).over(0.0, 1.0),
+            fields=(Field("u"), Field("w")),
+            density=lambda x, u, w: (u.value, None),
+            flux=lambda x, u, w: (-w.grad, u.grad),
+            source=lambda x, u, w: (None, w.value),
+            boundary={name: {"u": Dirichlet(0.0), "w": Dirichlet(0.0)} for name in SIDES} | {"initial": start},
+        )
+
+    u0 = Initial(lambda x: torch.sin(torch.pi * x[0]))
+    with pytest.raises(PcpinnError, match="'w' has no initial value") as caught:
+        TimeSlabs(problem(u=u0), mesh(2), "radau", 2)
+    assert "march" in caught.value.remedy
+    w0 = Initial(lambda x: -(torch.pi**2) * torch.sin(torch.pi * x[0]))
+    d = TimeSlabs(problem(u=u0, w=w0), mesh(16), "radau", 2, 3)
+    error = linear_system(d).solution - np.where(d.unknown_components, -(np.pi**2), 1) * np.sin(
+        np.pi * d.unknown_nodes[:, 0]
+    ) * np.exp(-(np.pi**4) * d.unknown_nodes[:, 1])
+    assert np.abs(error[-d.layer_size :]).max() < 1e-3
+
+
+@pytest.mark.parametrize("scheme", ["radau", "gauss"])
+def test_a_density_of_gradients(scheme):
+    """(u + u_x)_t = u_xx + f."""
+
+    def exact(p):
+        return torch.sin(torch.pi * p[0]) * torch.exp(-p[1])
+
+    def f(p):  # d/dt (u + u_x) - u_xx
+        return -exact(p) - grad(exact)(p)[0] + torch.pi**2 * exact(p)
+
     problem = Problem(
         Interval(0.0, 1.0).over(0.0, 1.0),
-        flux=lambda x, v: torch.stack([v.grad[0], -v.grad[1]]),
-        boundary={"left": Dirichlet(0.0), "right": Dirichlet(0.0), "initial": Dirichlet(0.0)},
+        density=lambda x, v: v.value + v.grad[0],
+        flux=lambda x, v: v.grad,
+        source=lambda x, t, v: -timed(f)(x, t),
+        boundary=SIDES | {"initial": Initial(timed(exact))},
     )
-    with pytest.raises(PcpinnError, match="second order in time"):
-        TimeSlabs(problem, mesh(2), "radau", 2)
+    d = TimeSlabs(problem, mesh(4), scheme, 3, 4)
+    expected = torch.vmap(exact)(torch.from_numpy(d.unknown_nodes)).numpy()
+    assert np.abs(linear_system(d).solution - expected).max() < 1e-4
+    with pytest.raises(PcpinnError, match="depends on a gradient"):
+        TimeSlabs(problem, mesh(4), "galerkin", 3, 4)
 
 
 def test_bad_slabs_are_refused():

@@ -5,7 +5,7 @@ import pytest
 import torch
 from over_time import convection, membrane, ring, travelling
 
-from pcpinn import Dirichlet, Interval, PcpinnError, Problem
+from pcpinn import Dirichlet, Initial, Interval, PcpinnError, Problem
 from pcpinn.discretize.step_scheme import Layers, step_scheme
 from pcpinn.discretize.window import MarchSpace, Window
 from pcpinn.mesh.generate import generate_mesh
@@ -67,7 +67,6 @@ def test_waves_conserve_and_converge():
 @pytest.mark.parametrize("per_window", [1, 2])
 def test_periodic_field_that_does_not_evolve(per_window):
     space = space_of(ring(), (8,), 3)
-    assert space.evolving.tolist() == [True, False]
     end = march(space, "radau", 3, 4, per_window).numpy()
     nodes = space.form.space.unknown_nodes[:, 0]
     decay = np.exp(-1e-3 * (2 * np.pi) ** 4)
@@ -102,18 +101,24 @@ def test_what_cannot_march():
         step_scheme("galerkin")
     second = Problem(
         Interval(0, 1).over(0, 1),
-        flux=lambda x, u: torch.stack([u.grad[0], -u.grad[1]]),
-        boundary={"left": Dirichlet(0.0), "right": Dirichlet(0.0), "initial": Dirichlet(0.0)},
+        density=lambda x, u: u.dt,
+        flux=lambda x, u: u.grad,
+        boundary={"left": Dirichlet(0.0), "right": Dirichlet(0.0), "initial": Initial(0.0, rate=0.0)},
     )
     with pytest.raises(PcpinnError, match="second order in time"):
         space_of(second, (3,), 1)
     silent = Problem(
         Interval(0, 1).over(0, 1),
-        flux=lambda x, u: torch.stack([u.grad[0], 0 * u.value]),
-        source=lambda x, u: u.grad[1],
+        density=lambda x, u: u.value,
+        flux=lambda x, u: u.grad,
         boundary={"left": Dirichlet(0.0), "right": Dirichlet(0.0)},
     )
-    with pytest.warns(UserWarning, match="initial"):
-        space = space_of(silent, (3,), 1)
-    with pytest.raises(PcpinnError, match="no initial value"):
-        space.initial_values()
+    with pytest.raises(PcpinnError, match="'u' has no initial value"):
+        space_of(silent, (3,), 1)
+    coordinate = Problem(
+        Interval(0, 1).over(0, 1, coordinate=True),
+        flux=lambda x, u: u.grad,
+        boundary={name: Dirichlet(0.0) for name in ("left", "right", "initial", "final")},
+    )
+    with pytest.raises(PcpinnError, match="a march steps through time, which is a coordinate"):
+        space_of(coordinate, (3,), 1)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from cases import chosen
 
 import pcpinn as pc
@@ -12,14 +11,14 @@ from pcpinn.problem.family import Family
 from pcpinn.solve.build import make_mesh
 
 
-def equations(over_time: bool) -> Equations:
+def equations(way: str) -> Equations:
+    """A nonlinear problem, steady or over time in slabs or simplices."""
+    over_time, moving = way != "steady", way == "moving"
     square = pc.Rectangle((0, 0), (1, 1))
 
-    def flux(a, u):
-        bent = a * u.grad[:2] * (1 + u.value**2)
-        return torch.cat([bent, torch.zeros_like(u.grad[:1])]) if over_time else bent
-
     def build(a, k):
+        if moving:
+            a, given = (lambda x: given(x, 0.0)), a
         conditions = {
             "left": pc.Free(group="side"),
             "right": pc.Dirichlet(lambda x: a(x) * k[1] + x[1]),
@@ -28,20 +27,21 @@ def equations(over_time: bool) -> Equations:
         }
         return pc.Problem(
             square.over(0, 1) if over_time else square,
-            flux=lambda x, u: flux(a(x), u),
-            source=lambda x, u: (u.grad[2] if over_time else 0.0) - k[0] * (1 + x[0]),
+            density=(lambda x, u: (1 + k[1] * x[1]) * u.value) if over_time else None,
+            flux=lambda x, u: a(x) * u.grad * (1 + u.value**2),
+            source=lambda x, u: -k[0] * (1 + x[0]),
             boundary=conditions | ({"initial": pc.Free(group="start")} if over_time else {}),
         )
 
-    family = Family(build, {"a": pc.Coefficient(), "k": pc.Parameter((1.0, 0.5))})
-    more = {"time": "slabs", "scheme": "radau", "steps": 2, "order": 2} if over_time else {}
-    settings = chosen(over_time, method="infer", cells=(3, 3), degree=2, **more)
+    family = Family(build, {"a": pc.Coefficient(over_time=moving), "k": pc.Parameter((1.0, 0.5))})
+    more = {"steady": {}, "slabs": {"time": "slabs", "steps": 2, "order": 2}}
+    settings = chosen(way != "steady", method="infer", cells=(3, 3), degree=2, **more.get(way, {"steps": 2}))
     return make_equations(family, make_mesh(family.base, settings), settings)
 
 
-@pytest.mark.parametrize("over_time", [False, True])
-def test_all_derivatives_are_those_of_differences(over_time):
-    F = equations(over_time)
+@pytest.mark.parametrize("way", ["steady", "slabs", "simplices", "moving"])
+def test_all_derivatives_are_those_of_differences(way):
+    F = equations(way)
     random = np.random.default_rng(0)
     u = random.normal(size=F.size)
     c = np.column_stack([1 + random.random(F.nodes_count), np.full(F.nodes_count, 1.2), np.full(F.nodes_count, 0.7)])
@@ -67,7 +67,7 @@ def test_all_derivatives_are_those_of_differences(over_time):
 
 
 def test_free_unknowns_are_those_that_nothing_prescribes():
-    F = equations(True)
+    F = equations("slabs")
     x = F.discretisation.unknown_nodes[F.free]
     assert F.groups == ["side", "start"]
     start = x[F.group_of == 1]
@@ -75,3 +75,20 @@ def test_free_unknowns_are_those_that_nothing_prescribes():
     assert (x[:, 0] < 1).all()  # the right side is known, also at the start
     assert not F.residual(np.ones(F.size), np.ones((F.nodes_count, 3)))[F.free].any()
     assert F.has_equation.sum() == F.size - len(F.free)
+
+
+def test_a_density_that_holds_a_moving_coefficient_is_refused():
+    """Nodal values say nothing of its time derivative."""
+
+    def build(a):
+        return pc.Problem(
+            pc.Interval(0, 1).over(0, 1),
+            density=lambda x, t, u: a(x, t) * u.value,
+            flux=lambda x, u: u.grad,
+            boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0), "initial": pc.Initial(1.0)},
+        )
+
+    family = Family(build, {"a": pc.Coefficient(over_time=True)})
+    settings = chosen(True, method="infer", cells=(3,), steps=3)
+    with pytest.raises(pc.PcpinnError, match="the density depends on coefficient 'a'"):
+        make_equations(family, make_mesh(family.base, settings), settings)

@@ -80,6 +80,32 @@ def test_several_numbers_in_source_and_conditions_from_an_observable():
     assert np.all(np.abs(solution.parameters["k"] - [s, g]) < 4 * solution.std("k"))
 
 
+@pytest.mark.parametrize(
+    "way", [{"time": "slabs", "scheme": "radau", "steps": 2, "order": 2}, {"steps": 8}], ids=["slabs", "simplex"]
+)
+def test_a_number_over_time_from_an_observable_of_time(way):
+    """u_t = k u_xx with u = sin(pi x) exp(-k pi^2 t); observed is t u, a function of (x, t, u)."""
+
+    def build(k):
+        return pc.Problem(
+            pc.Interval(0, 1).over(0, 1),
+            density=lambda x, u: u.value,
+            flux=lambda x, u: k * u.grad,
+            boundary={
+                "left": pc.Dirichlet(0.0),
+                "right": pc.Dirichlet(0.0),
+                "initial": pc.Initial(lambda x: torch.sin(torch.pi * x[0])),
+            },
+        )
+
+    k, random = 0.1, np.random.default_rng(0)
+    x = random.uniform(0.1, 0.9, size=(40, 2))
+    values = x[:, 1] * np.sin(np.pi * x[:, 0]) * np.exp(-k * np.pi**2 * x[:, 1]) + 1e-3 * random.normal(size=40)
+    data = pc.Observations(x, values, 1e-3, observable=lambda x, t, u: t * u.value)
+    solution = pc.infer(build, data, {"k": pc.Parameter(0.2)}, **{**SMALL, "cells": (6,), "degree": 2, **way})
+    assert solution.parameters["k"][0] == pytest.approx(k, rel=0.05)
+
+
 def test_unknown_noise_is_estimated_and_outliers_are_borne():
     data = bar_data(1)
     loud = pc.Observations(data.points, data.values.copy())

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from cases import chosen
 
 import pcpinn as pc
@@ -96,3 +97,19 @@ def test_data_of_another_problem_are_refused():
         pc.Observations([[0.0, 0.0]], [1.0], field="v").check(PROBLEM, MESH)
     with pytest.raises(pc.PcpinnError, match="component 1"):
         pc.Observations([[0.0, 0.0]], [1.0], component=1).check(PROBLEM, MESH)
+
+
+def test_observables_see_space_and_time_as_the_problem_does():
+    x, state = torch.tensor([0.5, 2.0]), torch.tensor([[3.0, 5.0, 7.0]])  # u, u_x and u_t (or u_y)
+    over_time, steady = (
+        pc.Problem(domain, flux=lambda x, u: u.grad) for domain in (pc.Interval(0, 1).over(0, 3), PROBLEM.domain)
+    )
+
+    def seen(observable, problem):
+        return float(pc.Observations([[0.5, 2.0]], [0.0], observable=observable).observed(problem)(x, state))
+
+    assert seen(lambda x, u: x.sum() + u.grad.sum(), steady) == 2.5 + 12.0
+    assert seen(lambda x, u: x.sum() + u.grad.sum() + 100 * u.dt, over_time) == 0.5 + 5.0 + 700.0
+    assert seen(lambda x, t, u: t * u.value, over_time) == 6.0
+    with pytest.raises(pc.PcpinnError, match="one number"):
+        seen(lambda x, u: u.grad, steady)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 import torch
 from cases import poisson
 
-from pcpinn import Dirichlet, Interval, Neumann, PcpinnError, Problem
+from pcpinn import Dirichlet, Initial, Interval, Neumann, PcpinnError, Problem
 from pcpinn.discretize.slabs import TimeSlabs
 from pcpinn.discretize.system import linear_system, solve_sparse
 from pcpinn.discretize.time_scheme import slab_times
@@ -14,18 +14,22 @@ from pcpinn.mesh.generate import generate_mesh
 from pcpinn.mesh.slab_mesh import SlabMesh
 from pcpinn.precondition import Separable, TimeOrder
 
-ENDS = {name: Dirichlet(0.0) for name in ("left", "right", "initial")} | {"final": Neumann(0.0)}
+SIDES = {"left": Dirichlet(0.0), "right": Dirichlet(0.0)}
 
 
 def slabs(problem_of, scheme, times, order=2):
-    problem = Problem(Interval(0.0, 1.0).over(0.0, 1.0), boundary=ENDS, **problem_of)
+    """Stepped through time, or (galerkin) with time as a coordinate and its end natural."""
+    coordinate = scheme == "galerkin"
+    ends = {"initial": Dirichlet(0.0), "final": Neumann(0.0)} if coordinate else {"initial": Initial(0.0)}
+    problem = Problem(Interval(0.0, 1.0).over(0.0, 1.0, coordinate), boundary=SIDES | ends, **problem_of)
     return TimeSlabs(problem, SlabMesh(generate_mesh(Interval(0.0, 1.0), cells=(6,)), times), scheme, order, 2)
 
 
-def heat(a=lambda x: 1.0):
+def heat(a=lambda t: 1.0):
     return {
-        "flux": lambda x, u: torch.stack([a(x) * u.grad[0], 0 * u.value]),
-        "source": lambda x, u: u.grad[1] - 1.0,
+        "density": lambda x, u: u.value,
+        "flux": lambda x, t, u: a(t) * u.grad,
+        "source": lambda x, u: -1.0,
     }
 
 
@@ -52,7 +56,7 @@ def test_equal_slabs_share_factors(marched):
     graded = slabs(heat(), "radau", slab_times(0.0, 1.0, 5, 2))
     P = TimeOrder(graded.slab_starts.tolist())
     assert P.describe(P.build(linear_system(graded).A))["blocks"] == 4
-    changing = slabs(heat(lambda x: 1 + x[1]), "radau", slab_times(0.0, 1.0, 5))
+    changing = slabs(heat(lambda t: 1 + t), "radau", slab_times(0.0, 1.0, 5))
     P = TimeOrder(changing.slab_starts.tolist())
     assert P.describe(P.build(linear_system(changing).A))["blocks"] == 6
 

@@ -41,7 +41,7 @@ def test_the_extended_problem_says_the_same_as_its_members():
 
 
 def test_numbers_stay_numbers():
-    """Slabs of time take Neumann(0) at their end, and nothing else; what depends on unknowns becomes a function."""
+    """What depends on unknowns becomes a function."""
     f = Family(
         lambda k: pc.Problem(
             pc.Interval(0, 1),
@@ -101,3 +101,70 @@ def test_free_boundaries_are_for_inverse_problems_alone():
     problem = pc.Problem(pc.Interval(0, 1), flux=lambda x, u: u.grad, boundary={"left": pc.Free(), "right": pc.Free()})
     with pytest.raises(pc.PcpinnError, match="is Free"):
         pc.solve(problem, cells=(4,), iterations=1)
+
+
+# Over time
+
+
+def over_time(a, k):
+    return pc.Problem(
+        pc.Interval(0, 1).over(0, 2),
+        density=lambda x, t, u: (1 + k * t) * u.value,
+        flux=lambda x, u: a(x) * u.grad,
+        source=lambda x, t, u: -k * x[0] * t,
+        boundary={
+            "left": pc.Robin(k, lambda x, t: a(x) * t),
+            "right": pc.Dirichlet(lambda x, t: k * t),
+            "initial": pc.Initial(lambda x: k * x[0]),
+        },
+    )
+
+
+def test_the_extended_problem_over_time():
+    f = Family(over_time, {"a": pc.Coefficient(initial=2.0), "k": pc.Parameter(1.0)})
+    values, x, t = (torch.tensor(v, dtype=torch.float64) for v in ([0.7, 0.2], [0.3], 0.5))
+    u = pc.Local(*(torch.tensor(v, dtype=torch.float64) for v in (1.0, [5.0], 2.0)))
+    extended, own = torch.cat([values, x]), f.at(values)
+    assert f.extended.over_time
+    assert torch.equal(f.extended.flux(extended, t, u), own.flux(x, u))
+    assert torch.equal(f.extended.source(extended, t, u), own.source(x, t, u))
+    assert torch.equal(f.extended.density(extended, t, u), own.density(x, t, u))
+    conditions = {name: by_field["u"] for name, by_field in f.extended.conditions.items()}
+    assert float(conditions["right"].value(extended, t)) == pytest.approx(0.2 * 0.5)
+    assert isinstance(conditions["initial"], pc.Initial)
+    assert float(conditions["initial"].value(extended, t)) == pytest.approx(0.2 * 0.3)
+    g = conditions["left"].normal_flux(extended, t, torch.ones(1), u, [u])
+    assert float(g) == pytest.approx(0.7 * 0.5 - 0.2 * 1.0)
+
+
+@pytest.mark.parametrize(
+    ("depends", "call", "remedy"),
+    [
+        (False, lambda a, x, t: a(x, t), "call it a(x); with Coefficient(over_time=True)"),
+        (False, lambda a, x, t: a(), "call it a(x)"),
+        (True, lambda a, x, t: a(x), "call it a(x, t)"),
+    ],
+)
+def test_coefficients_are_called_as_they_depend(depends, call, remedy):
+    def build(a):
+        return pc.Problem(pc.Interval(0, 1).over(0, 1), flux=lambda x, t, u: call(a, x, t) * u.grad)
+
+    f = Family(build, {"a": pc.Coefficient(over_time=depends)})
+    x, t = torch.tensor([1.0, 0.5], dtype=torch.float64), torch.tensor(0.5, dtype=torch.float64)
+    with pytest.raises(pc.PcpinnError, match="coefficient 'a' is called with") as caught:
+        f.extended.flux(x, t, pc.Local(t, x[1:], t))
+    assert remedy in caught.value.remedy
+
+
+def test_waves_with_unknowns_are_two_fields():
+    def build(k):
+        return pc.Problem(
+            pc.Interval(0, 1).over(0, 1),
+            density=lambda x, u: k * u.dt,
+            flux=lambda x, u: u.grad,
+            boundary={"initial": pc.Initial(0.0, rate=0.0)},
+        )
+
+    with pytest.raises(pc.PcpinnError, match="second order in time") as caught:
+        _ = Family(build, {"k": pc.Parameter(1.0)}).extended
+    assert "two fields" in caught.value.remedy

@@ -10,8 +10,8 @@ from cases import Manufactured
 
 from pcpinn import (
     Dirichlet,
+    Initial,
     Interval,
-    Neumann,
     PcpinnError,
     Problem,
     Progress,
@@ -217,14 +217,15 @@ def test_a_solution_as_start_saves_work():
 def test_space_time_at_once():
     """u_t = u_xx / pi^2 - u^3 + f with u = sin(pi x) exp(-t)."""
 
-    def exact(x):
-        return torch.sin(torch.pi * x[0]) * torch.exp(-x[1])
+    def exact(x, t):
+        return torch.sin(torch.pi * x[0]) * torch.exp(-t)
 
     problem = Problem(
         Interval(0, 1).over(0, 1),
-        flux=lambda x, u: torch.stack([u.grad[0] / torch.pi**2, 0 * u.value]),
-        source=lambda x, u: u.grad[1] + u.value**3 - exact(x) ** 3,
-        boundary={"left": Dirichlet(0.0), "right": Dirichlet(0.0), "initial": Dirichlet(exact), "final": Neumann(0.0)},
+        density=lambda x, u: u.value,
+        flux=lambda x, u: u.grad / torch.pi**2,
+        source=lambda x, t, u: u.value**3 - exact(x, t) ** 3,
+        boundary={"left": Dirichlet(0.0), "right": Dirichlet(0.0), "initial": Initial(exact)},
     )
     x = np.random.default_rng(0).uniform(size=(200, 2))
     reference = Reference(x, np.sin(np.pi * x[:, 0]) * np.exp(-x[:, 1]))

@@ -8,7 +8,7 @@ import torch
 from cases import chosen
 
 import pcpinn
-from pcpinn import Dirichlet, Interval, Neumann, PcpinnError, Problem, Rectangle, Reference, solve
+from pcpinn import Dirichlet, Initial, Interval, PcpinnError, Problem, Rectangle, Reference, solve
 from pcpinn.mesh.slab_mesh import SlabMesh
 from pcpinn.solve.build import make_mesh
 from pcpinn.solve.method import METHODS
@@ -21,13 +21,12 @@ def problem():
     """u = sin(pi x) exp(-t)."""
     return Problem(
         Interval(0.0, 1.0).over(0.0, 1.0),
-        flux=lambda x, u: torch.stack([u.grad[0] / torch.pi**2, 0 * u.value]),
-        source=lambda x, u: u.grad[1],
+        density=lambda x, u: u.value,
+        flux=lambda x, u: u.grad / torch.pi**2,
         boundary={
             "left": Dirichlet(0.0),
             "right": Dirichlet(0.0),
-            "initial": Dirichlet(lambda x: torch.sin(torch.pi * x[0])),
-            "final": Neumann(0.0),
+            "initial": Initial(lambda x: torch.sin(torch.pi * x[0])),
         },
         name="decay",
     )

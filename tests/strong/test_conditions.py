@@ -4,20 +4,7 @@ import torch
 from cases import BOXES, boundary, general, grid, wavy
 from known import Known
 
-from pcpinn import (
-    Cauchy,
-    Dirichlet,
-    Field,
-    Interval,
-    Neumann,
-    Open,
-    PcpinnError,
-    Periodic,
-    Pin,
-    Problem,
-    Rectangle,
-    Robin,
-)
+from pcpinn import Dirichlet, Field, Free, Initial, Interval, Neumann, Periodic, Pin, Problem, Rectangle, Robin
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.strong.conditions import condition_terms
 from pcpinn.strong.form import EqualSides, PrescribedFlux, PrescribedValues
@@ -79,19 +66,22 @@ def test_periodic_compares_value_and_flux():
     assert mismatch(problem, *case.exact) < 1e-22
     assert [type(t) for t in terms(problem)] == [PrescribedValues, EqualSides]
     flat = Problem(
-        BOXES[2], flux=lambda x, u: u.grad, boundary={"left": Periodic("right"), "top": Open(), "bottom": Open()}
+        BOXES[2], flux=lambda x, u: u.grad, boundary={"left": Periodic("right"), "top": Free(), "bottom": Free()}
     )
     assert mismatch(flat, lambda x: 2 * x[0]) == pytest.approx(WEIGHT * 4)  # the value jumps by 2, the flux does not
     assert mismatch(flat, lambda x: x[0] * (1 - x[0])) == pytest.approx(WEIGHT * 4)  # and the other way round
 
 
-def test_cauchy_sets_value_and_rate_and_open_nothing():
+def test_the_start_of_a_wave_has_value_and_rate_and_its_end_nothing():
     domain = Interval(0, 1).over(0, 1)
-    sides = {"initial": Cauchy(lambda x: x[0], rate=2.0), "final": Open("initial")}
     problem = Problem(
         domain,
-        flux=lambda x, u: torch.stack([u.grad[0], -u.grad[1]]),
-        boundary=sides | dict.fromkeys(("left", "right"), Dirichlet(lambda x: x[0] + 2 * x[1])),
+        density=lambda x, u: u.dt,
+        flux=lambda x, u: u.grad,
+        boundary={
+            "initial": Initial(lambda x: x[0], rate=2.0),
+            **dict.fromkeys(("left", "right"), Dirichlet(lambda x, t: x[0] + 2 * t)),
+        },
     )
     mesh = generate_mesh(domain, cells=(3,), steps=3)
     assert mismatch(problem, lambda x: x[0] + 2 * x[1], mesh=mesh) < 1e-22
@@ -130,10 +120,18 @@ def test_pins_fix_a_component_of_a_field():
     assert mismatch(problem, lambda x: torch.stack([0 * x[0], 0 * x[0]]), lambda x: 3 + 0 * x[0]) == pytest.approx(16.0)
 
 
-def test_pin_of_the_wrong_dimension():
-    problem = Problem(BOXES[2], flux=lambda x, u: u.grad, pins=[Pin(at=(0.5,))])
-    with pytest.raises(PcpinnError, match="coordinates"):
-        terms(problem)
+def test_pins_over_time_hold_at_all_times():
+    domain = Interval(0, 1).over(0, 2)
+    sides = {"left": Neumann(0.0), "right": Neumann(0.0)}
+    problem = Problem(domain, flux=lambda x, u: u.grad, boundary=sides, pins=[Pin(at=(0.25,), value=1.0)])
+    mesh = generate_mesh(domain, cells=(3,), steps=3)
+    values = terms(problem, mesh=mesh)[0]
+    assert set(values.x[:, 0].tolist()) == {0.25}
+    assert values.x[:, 1].min() == 0
+    assert values.x[:, 1].max() == 2
+    assert values.size > 5
+    # wrong by t: the mean of t^2 over (0, 2)
+    assert mismatch(problem, lambda x: 1 + x[1], mesh=mesh, spacing=0.001) == pytest.approx(WEIGHT * 4 / 3, rel=0.01)
 
 
 def test_fields_with_different_conditions_on_one_boundary():

@@ -3,7 +3,7 @@ import torch
 from cases import general
 from known import Known
 
-from pcpinn import Dirichlet, Field, Problem, Rectangle
+from pcpinn import Dirichlet, Field, Interval, Problem, Rectangle
 from pcpinn.discretize.pointwise import Pointwise
 from pcpinn.network import MLP, Architecture, Features
 from pcpinn.strong.form import normal_flux, state_at, strong_residual
@@ -71,10 +71,20 @@ def test_two_fields_with_and_without_flux():
 
 
 def test_wave_by_formula():
-    problem = Problem(Rectangle((0, 0), (1, 1)), flux=lambda x, u: torch.stack([4 * u.grad[0], -u.grad[1]]))
+    problem = Problem(Interval(0, 1).over(0, 1), density=lambda x, u: u.dt, flux=lambda x, u: 4 * u.grad)
     x = points()
-    residual = strong_residual(Pointwise(problem), Known(lambda p: torch.sin(3 * p[0]) * torch.exp(p[1])), x)[:, 0]
+    known = Known(lambda p: torch.sin(3 * p[0]) * torch.exp(p[1]))
+    residual = strong_residual(Pointwise(problem, strong=True), known, x)[:, 0]
     torch.testing.assert_close(residual, (1 + 36) * torch.sin(3 * x[:, 0]) * torch.exp(x[:, 1]))
+
+
+def test_density_is_differentiated_in_total():
+    """d/dt of t u^2 + u_x, by hand."""
+    problem = Problem(Interval(0, 1).over(0, 1), density=lambda x, t, u: t * u.value**2 + u.grad[0])
+    x = points()
+    a, t = x.unbind(1)
+    residual = strong_residual(Pointwise(problem, strong=True), Known(lambda p: p[0] * p[1] ** 2), x)[:, 0]
+    torch.testing.assert_close(residual, 5 * a**2 * t**4 + 2 * t)
 
 
 @pytest.mark.parametrize("activation", ["tanh", "silu"])

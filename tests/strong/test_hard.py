@@ -6,7 +6,7 @@ import torch
 from cases import BOXES, general, grid
 
 import pcpinn as pc
-from pcpinn import Cauchy, Dirichlet, Disk, Interval, Neumann, Open, PcpinnError, Pin, Polygon, Problem, Rectangle
+from pcpinn import Dirichlet, Disk, Initial, Interval, Neumann, PcpinnError, Pin, Polygon, Problem, Rectangle
 from pcpinn.baselines import solve_pinn
 from pcpinn.baselines.pinn import StrongLoss
 from pcpinn.catalog import find_entry
@@ -49,7 +49,7 @@ def worst(problem, mesh, evaluate):
         for f in problem.unknowns:
             condition = problem.conditions.get(name, {}).get(f.name)
             if isinstance(condition, Dirichlet):
-                for k, value in enumerate(dirichlet_values(condition, f, torch.from_numpy(x), name)):
+                for k, value in enumerate(dirichlet_values(condition, f, torch.from_numpy(x), name, problem.over_time)):
                     if value is not None:
                         result = max(result, float(np.abs(evaluate(x)[:, first + k] - value.numpy()).max()))
             first += f.components
@@ -86,12 +86,8 @@ CASES = {
     ),
     "heat around a hole": lambda: laplace(
         (PLATE - Disk((0.2, 0.1), 0.4, name="hole")).over(0, 1),
-        {
-            "outer": Dirichlet(lambda x: x[2]),
-            "hole": Dirichlet(lambda x: x[2]),
-            "initial": Dirichlet(0.0),
-            "final": Neumann(0.0),
-        },
+        {"outer": Dirichlet(lambda x, t: t), "hole": Dirichlet(lambda x, t: t), "initial": Initial(0.0)},
+        density=lambda x, u: u.value,
     ),
     "convex polygon": lambda: laplace(
         Polygon([(0, 0), (2, 0), (1, 1), (0, 1)], names=["a", "b", "c", "d"]),
@@ -190,10 +186,10 @@ REFUSED = {
         Rectangle((0, 0), (1, 1)), {"left": Dirichlet(1.0), "bottom": Dirichlet(0.0), "top": Neumann(), "right": Neumann()}
     ),
     "cannot stand for": laplace(Interval(0, 1).over(0, 1), {
-        "left": Neumann(), "right": Neumann(), "final": Neumann(), "initial": Dirichlet(lambda x: (x[0] - 0.4).abs())
+        "left": Neumann(), "right": Neumann(), "initial": Initial(lambda x: (x[0] - 0.4).abs())
     }),
     "inside the domain's box, too": laplace(Interval(0, 1).over(0, 1), {
-        "left": Neumann(), "right": Neumann(), "final": Neumann(), "initial": Dirichlet(lambda x: torch.sqrt(-x[1] + 1e-9))
+        "left": Neumann(), "right": Neumann(), "initial": Initial(lambda x, t: torch.sqrt(-t + 1e-9))
     }),
     "lie on one line or plane": laplace(
         Polygon([(0, 0), (1, 0), (2, 0), (2, 1), (0, 1)], names=["a", "b", "c", "d", "e"]),
@@ -227,19 +223,19 @@ def test_nothing_to_hold():
 
 def test_only_values_on_boundaries_leave_the_loss():
     """Pins, rates and fluxes stay penalties."""
-    sides = {"left": Dirichlet(0.0), "right": Neumann(1.0), "initial": Cauchy(bump, rate=1.0), "final": Open("initial")}
     problem = Problem(
         Interval(0, 1).over(0, 1),
-        flux=lambda x, u: torch.stack([u.grad[0], -u.grad[1]]),
-        boundary=sides,
-        pins=[Pin((1, 1))],
+        density=lambda x, u: u.dt,
+        flux=lambda x, u: u.grad,
+        boundary={"left": Dirichlet(0.0), "right": Neumann(1.0), "initial": Initial(bump, rate=1.0)},
+        pins=[Pin((1,))],
     )
     counts = {}
     for conditions in ("soft", "hard"):
         choices = {"cells": (4,), "steps": 8, "degree": 1, "iterations": 1, "collocation": 100, **SMALL}
         solution = solve_pinn(problem, hard=conditions == "hard", **choices)
         counts[conditions] = solution.result["preconditioner"]["conditions"]
-    assert counts == {"soft": 10 + 10 + 10 + 10 + 1, "hard": 10 + 10 + 1}
+    assert counts == {"soft": 10 + 10 + 10 + 10 + 11, "hard": 10 + 10 + 11}
 
 
 @pytest.fixture(scope="module")

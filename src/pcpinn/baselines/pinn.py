@@ -42,7 +42,7 @@ class StrongLoss:
         self, network: Network, problem: Problem, points: Tensor, terms: Sequence[Term], boundary_weight: float
     ):
         self.network, self.points, self.terms, self.boundary_weight = network, points, list(terms), boundary_weight
-        self.pointwise = Pointwise(problem)
+        self.pointwise = Pointwise(problem, strong=True)
         self._located = None if network.ansatz is None else Located(network.ansatz, points, network.outputs)
         self._try_out()
 

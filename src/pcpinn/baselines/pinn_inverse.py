@@ -6,20 +6,21 @@ The networks are those of `pcpinn.infer`; nothing is discretised, nothing precon
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..discretize.pointwise import Pointwise, dirichlet_values, unpack
+from ..discretize.pointwise import Pointwise, dirichlet_values
 from ..errors import PcpinnError
 from ..invert.model import InverseModel
 from ..invert.observations import Observations
+from ..invert.setup import value_function
 from ..mesh.mesh import Mesh
 from ..mesh.points import boundary_points, interior_points, spacing_of
-from ..problem.conditions import Condition, Dirichlet, Free, Natural, evaluate
+from ..problem.conditions import Condition, Dirichlet, Free, Natural
 from ..problem.family import Family
 from ..problem.problem import Problem
 from ..problem.unknowns import Coefficient
@@ -61,7 +62,6 @@ class InverseStrongLoss:
         self.model, self.data, self.network = model, list(data), model.network
         self.equations, self.robust = settings.loss.equation_weight, settings.loss.misfit == "huber"
         family, like = model.family, model.theta.detach()
-        self._fields = family.base.unknowns
         self._columns = [None if d.observable is not None else d.component_in(family.base) for d in data]
         self._x, self._y, self._noise = (
             [torch.as_tensor(np.ascontiguousarray(a)).to(like) for a in arrays]
@@ -113,16 +113,11 @@ class InverseStrongLoss:
 
     def predictions(self, i: int, u: Callable[[Tensor], Tensor] | None = None) -> Tensor:
         """(m,) what one set of data should be."""
-        u, column, observable = u or _Evaluated(self.model), self._columns[i], self.data[i].observable
+        u, column = u or _Evaluated(self.model), self._columns[i]
         if column is not None:
             return u(self._x[i])[:, column]
-        assert observable is not None
         x = self._x[i].detach().requires_grad_()
-
-        def at(p: Tensor, s: Tensor) -> Tensor:
-            return observable(p, *unpack(s, self._fields))
-
-        return torch.func.vmap(at)(x, state_at(u, x))
+        return torch.func.vmap(self.data[i].observed(self.model.family.base))(x, state_at(u, x))
 
     def describe(self) -> dict[str, Any]:
         """Facts for the report."""
@@ -137,7 +132,7 @@ class _Extended(Pointwise):
     """The PDE on extended points, found from the points themselves; networks see all points at once."""
 
     def __init__(self, extended: Problem, values: Callable[[Tensor], Tensor]) -> None:
-        super().__init__(extended)
+        super().__init__(extended, strong=True)
         self._values_at = values
 
     def evaluate(self, x: Tensor, state: Tensor) -> Tensor:
@@ -159,30 +154,40 @@ class _Evaluated:
 
 def closed(family: Family, values: Callable[[Tensor], Tensor]) -> Problem:
     """The problem whose unknowns are given functions: values(x) is (K,) at one point."""
-    extended = family.extended
+    extended, over_time = family.extended, family.base.over_time
 
-    def function(what: str) -> Callable[..., Any] | None:
-        own = getattr(extended, what)
-        return None if own is None else lambda x, *fields: own(torch.cat([values(x), x]), *fields)
+    def located(own: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of extended points as one of the points alone."""
+        if over_time:
+            return lambda x, t, *others: own(torch.cat([values(torch.cat([x, t[None]])), x]), t, *others)
+        return lambda x, *others: own(torch.cat([values(x), x]), *others)
+
+    def fixed(value: Any) -> Any:
+        """A prescribed value, of which no derivative is taken."""
+        if not callable(value):
+            return value
+        own = located(value)
+        if over_time:
+            return lambda x, t: torch.as_tensor(own(x, t), dtype=x.dtype).detach()
+        return lambda x: torch.as_tensor(own(x), dtype=x.dtype).detach()
 
     def condition(given: Condition) -> Condition:
         if isinstance(given, Natural):
-            flux = given.function
-            return Natural(lambda x, n, *fields: flux(torch.cat([values(x), x]), n, *fields))
+            return replace(given, function=located(given.function))
         if isinstance(given, Dirichlet) and not isinstance(given, Free):
             value = given.value
-            if isinstance(value, list | tuple):
-                return Dirichlet([None if v is None else _located(v, values) for v in value])
-            return Dirichlet(_located(value, values))
+            parts = isinstance(value, list | tuple)
+            return replace(given, value=[fixed(v) for v in value] if parts else fixed(value))  # type: ignore[union-attr]
         return given
 
     boundary = {name: {f: condition(c) for f, c in by_field.items()} for name, by_field in extended.conditions.items()}
-    base = family.base
-    return Problem(base.domain, function("flux"), function("source"), boundary, base.unknowns, base.pins, base.name)
-
-
-def _located(value: Any, values: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Any]:
-    return lambda x: torch.as_tensor(evaluate(value, torch.cat([values(x), x])), dtype=x.dtype).detach()
+    return replace(
+        family.base,
+        flux=extended.flux and located(extended.flux),
+        source=extended.source and located(extended.source),
+        density=extended.density and located(extended.density),
+        boundary=boundary,
+    )
 
 
 def _constant(values: Tensor) -> Callable[[Tensor], Tensor]:
@@ -198,7 +203,7 @@ def _refuse_moving_values(family: Family, mesh: Mesh) -> None:
             found = [p.conditions.get(name, {}).get(f.name) for p in pair]
             if not all(isinstance(c, Dirichlet) and not isinstance(c, Free) for c in found):
                 continue
-            both = [dirichlet_values(c, f, at, name) for c in found]  # type: ignore[arg-type]
+            both = [dirichlet_values(c, f, at, name, family.base.over_time) for c in found]  # type: ignore[arg-type]
             if any(a is not None and b is not None and not torch.equal(a, b) for a, b in zip(*both, strict=True)):
                 raise PcpinnError(
                     f"values of {f.name!r} on {name!r} depend on the unknowns, which the ordinary PINN does not take",
@@ -215,6 +220,6 @@ def _known(
         if isinstance(unknown, Coefficient):
             for boundary, given in unknown.known.items():
                 x = torch.as_tensor(boundary_points(mesh, boundary, spacing, random).x)
-                value = torch.func.vmap(lambda p, v=given: torch.as_tensor(evaluate(v, p)) + 0 * p[0])(x)
+                value = torch.func.vmap(value_function(given, family.base.over_time))(x)
                 result.append(KnownValues(name, x.to(like), value.to(like), weight))
     return result

@@ -212,7 +212,7 @@ def _tied(equations: Equations, name: str, unknown: Coefficient) -> sp.csr_matri
     if len(distinct) > space.size // 2:
         raise PcpinnError(
             f"on this mesh of space and time {name!r} cannot have values that depend on space alone",
-            "use time_scheme=radau, or cells= for a structured mesh",
+            "use time=slabs, or cells= for a structured mesh",
         )
     return sp.csr_matrix(
         (np.ones(space.size), (np.arange(space.size), which.ravel())), shape=(space.size, len(distinct))

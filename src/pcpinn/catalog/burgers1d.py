@@ -9,8 +9,7 @@ import scipy.fft
 import torch
 
 from ..errors import PcpinnError
-from ..problem.conditions import Dirichlet, Neumann
-from ..problem.field import Local
+from ..problem.conditions import Dirichlet, Initial
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
 from ..solution.reference import Reference
@@ -25,19 +24,15 @@ _LEAST = 2e-3  # the smallest viscosity whose layers the reference resolves in a
 
 def problem(nu: float) -> Problem:
     """u_t + u u_x - nu u_xx = sin(pi x)."""
-
-    def flux(x: torch.Tensor, u: Local) -> torch.Tensor:
-        return torch.stack([nu * u.grad[0], torch.zeros_like(u.value)])
-
     return Problem(
         Interval(-1.0, 1.0).over(0.0, 1.0),
-        flux=flux,
-        source=lambda x, u: u.grad[1] + u.value * u.grad[0] - torch.sin(torch.pi * x[0]),
+        density=lambda x, u: u.value,
+        flux=lambda x, u: nu * u.grad,
+        source=lambda x, u: u.value * u.grad[0] - torch.sin(torch.pi * x[0]),
         boundary={
             "left": Dirichlet(0.0),
             "right": Dirichlet(0.0),
-            "initial": Dirichlet(lambda x: -torch.sin(torch.pi * x[0])),
-            "final": Neumann(0.0),
+            "initial": Initial(lambda x: -torch.sin(torch.pi * x[0])),
         },
         name="burgers1d",
     )

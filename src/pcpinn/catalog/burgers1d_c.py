@@ -6,8 +6,7 @@ from typing import Any
 
 import torch
 
-from ..problem.conditions import Dirichlet, Neumann
-from ..problem.field import Local
+from ..problem.conditions import Dirichlet, Initial
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
 from .cole_hopf import VISCOSITY, burgers1d_reference
@@ -16,19 +15,15 @@ from .entry import PAPER, Entry
 
 def problem() -> Problem:
     """u_t + u u_x = nu u_xx."""
-
-    def flux(x: torch.Tensor, u: Local) -> torch.Tensor:
-        return torch.stack([VISCOSITY * u.grad[0], torch.zeros_like(u.value)])
-
     return Problem(
         Interval(-1.0, 1.0).over(0.0, 1.0),
-        flux=flux,
-        source=lambda x, u: u.grad[1] + u.value * u.grad[0],
+        density=lambda x, u: u.value,
+        flux=lambda x, u: VISCOSITY * u.grad,
+        source=lambda x, u: u.value * u.grad[0],
         boundary={
             "left": Dirichlet(0.0),
             "right": Dirichlet(0.0),
-            "initial": Dirichlet(lambda x: -torch.sin(torch.pi * x[0])),
-            "final": Neumann(0.0),
+            "initial": Initial(lambda x: -torch.sin(torch.pi * x[0])),
         },
         name="burgers1d-c",
     )

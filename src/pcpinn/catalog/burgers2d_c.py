@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import torch
-
-from ..problem.conditions import Dirichlet, Periodic
-from ..problem.field import Field, Local
+from ..problem.conditions import Initial, Periodic
+from ..problem.field import Field
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..solution.reference import Reference
@@ -18,19 +16,16 @@ _VISCOSITY = 0.001
 
 def problem() -> Problem:
     """u_t + (u . grad) u = nu Laplace u, on one of the sixteen equal cells of the domain."""
-
-    def flux(x: torch.Tensor, u: Local) -> torch.Tensor:
-        return torch.cat([_VISCOSITY * u.grad[:, :2], torch.zeros_like(u.grad[:, 2:])], 1)
-
     return Problem(
         Rectangle((0.0, 0.0), (1.0, 1.0)).over(0.0, 1.0),
-        flux=flux,
-        source=lambda x, u: u.grad[:, 2] + u.grad[:, :2] @ u.value,
+        density=lambda x, u: u.value,
+        flux=lambda x, u: _VISCOSITY * u.grad,
+        source=lambda x, u: u.grad @ u.value,
         fields=Field("u", components=2),
         boundary={
             "left": Periodic("right"),
             "bottom": Periodic("top"),
-            "initial": Dirichlet(burgers2d_start().at),
+            "initial": Initial(burgers2d_start().at),
         },
         name="burgers2d-c",
     )

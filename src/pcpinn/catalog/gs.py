@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ..problem.conditions import Dirichlet, Neumann
+from ..problem.conditions import Initial, Neumann
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
@@ -19,13 +19,9 @@ _FEED, _KILL = 0.04, 0.1
 def problem() -> Problem:
     """u is consumed and fed, v grows on it and decays."""
 
-    def flux(x: torch.Tensor, u: Local, v: Local) -> tuple[torch.Tensor, torch.Tensor]:
-        in_space = x.new_tensor([1.0, 1.0, 0.0])
-        return _DIFFUSION[0] * in_space * u.grad, _DIFFUSION[1] * in_space * v.grad
-
     def source(x: torch.Tensor, u: Local, v: Local) -> tuple[torch.Tensor, torch.Tensor]:
         reaction = u.value * v.value**2
-        return u.grad[2] - _FEED * (1 - u.value) + reaction, v.grad[2] + _KILL * v.value - reaction
+        return reaction - _FEED * (1 - u.value), _KILL * v.value - reaction
 
     def blob(x: torch.Tensor, sign: float) -> torch.Tensor:
         return torch.exp(-80 * ((x[0] + sign * 0.05) ** 2 + (x[1] + sign * 0.02) ** 2))
@@ -33,12 +29,13 @@ def problem() -> Problem:
     still = {"u": Neumann(0.0), "v": Neumann(0.0)}
     return Problem(
         Rectangle((-1.0, -1.0), (1.0, 1.0), name="sides").over(0.0, 200.0),
-        flux=flux,
+        density=lambda x, u, v: (u.value, v.value),
+        flux=lambda x, u, v: (_DIFFUSION[0] * u.grad, _DIFFUSION[1] * v.grad),
         source=source,
         fields=[Field("u"), Field("v")],
         boundary={
             "sides": still,
-            "initial": {"u": Dirichlet(lambda x: 1 - blob(x, 1.0)), "v": Dirichlet(lambda x: blob(x, -1.0))},
+            "initial": {"u": Initial(lambda x: 1 - blob(x, 1.0)), "v": Initial(lambda x: blob(x, -1.0))},
         },
         name="gs",
     )

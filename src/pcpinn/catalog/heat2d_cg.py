@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 
-from ..problem.conditions import Dirichlet, Neumann, Robin
+from ..problem.conditions import Initial, Robin
 from ..problem.problem import Problem
 from ..problem.shapes import Disk, Rectangle, Shape
 from ..solution.reference import Reference
@@ -28,14 +27,13 @@ def problem() -> Problem:
     """u_t - Laplace u = 0; du/dn = 5 - u, 1 - u, 0.1 - u on large holes, small holes and the rectangle."""
     return Problem(
         plate().over(0.0, 3.0),
-        flux=lambda x, u: torch.stack([u.grad[0], u.grad[1], torch.zeros_like(u.value)]),
-        source=lambda x, u: u.grad[2],
+        density=lambda x, u: u.value,
+        flux=lambda x, u: u.grad,
         boundary={
             "large": Robin(1.0, 5.0),
             "small": Robin(1.0, 1.0),
             "outer": Robin(1.0, 0.1),
-            "initial": Dirichlet(0.0),
-            "final": Neumann(0.0),
+            "initial": Initial(0.0),
         },
         name="heat2d-cg",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ..problem.conditions import Dirichlet
+from ..problem.conditions import Dirichlet, Initial
 from ..problem.field import Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
@@ -19,20 +19,18 @@ def problem() -> Problem:
     """u_t = 0.001 Laplace u + 5 sin(u^2) (1 + 2 sin(pi t / 4)) sin(4 pi x) sin(2 pi y)."""
     pi = torch.pi
 
-    def flux(x: torch.Tensor, u: Local) -> torch.Tensor:
-        return torch.stack([_DIFFUSION * u.grad[0], _DIFFUSION * u.grad[1], torch.zeros_like(u.value)])
-
-    def source(x: torch.Tensor, u: Local) -> torch.Tensor:
-        pulse = 1 + 2 * torch.sin(pi * x[2] / 4)
-        return u.grad[2] - 5 * torch.sin(u.value**2) * pulse * torch.sin(4 * pi * x[0]) * torch.sin(2 * pi * x[1])
+    def source(x: torch.Tensor, t: torch.Tensor, u: Local) -> torch.Tensor:
+        pulse = 1 + 2 * torch.sin(pi * t / 4)
+        return -5 * torch.sin(u.value**2) * pulse * torch.sin(4 * pi * x[0]) * torch.sin(2 * pi * x[1])
 
     return Problem(
         Rectangle((0.0, 0.0), (1.0, 1.0), name="sides").over(0.0, 100.0),
-        flux=flux,
+        density=lambda x, u: u.value,
+        flux=lambda x, u: _DIFFUSION * u.grad,
         source=source,
         boundary={
             "sides": Dirichlet(0.0),
-            "initial": Dirichlet(lambda x: torch.sin(4 * pi * x[0]) * torch.sin(3 * pi * x[1])),
+            "initial": Initial(lambda x: torch.sin(4 * pi * x[0]) * torch.sin(3 * pi * x[1])),
         },
         name="heat2d-lt",
     )

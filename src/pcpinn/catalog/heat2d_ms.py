@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ..problem.conditions import Dirichlet, Neumann
+from ..problem.conditions import Dirichlet, Initial
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..solution.reference import Reference
@@ -24,9 +24,9 @@ def problem() -> Problem:
     ax, ay = 1 / (500 * np.pi) ** 2, 1 / np.pi**2
     return Problem(
         Rectangle((0.0, 0.0), (1.0, 1.0), name="sides").over(0.0, 5.0),
-        flux=lambda x, u: torch.stack([ax * u.grad[0], ay * u.grad[1], torch.zeros_like(u.value)]),
-        source=lambda x, u: u.grad[2],
-        boundary={"sides": Dirichlet(0.0), "initial": Dirichlet(_initial), "final": Neumann(0.0)},
+        density=lambda x, u: u.value,
+        flux=lambda x, u: torch.stack([ax * u.grad[0], ay * u.grad[1]]),
+        boundary={"sides": Dirichlet(0.0), "initial": Initial(_initial)},
         name="heat2d-ms",
     )
 

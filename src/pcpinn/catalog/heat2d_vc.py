@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ..problem.conditions import Dirichlet, Neumann
+from ..problem.conditions import Dirichlet, Initial
 from ..problem.field import Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
@@ -20,18 +20,18 @@ def problem() -> Problem:
     table = torch.from_numpy(two_phases(1.0, 2.0))
 
     def flux(x: torch.Tensor, u: Local) -> torch.Tensor:
-        a = nearest(table, x)
-        return torch.stack([a * u.grad[0], a * u.grad[1], torch.zeros_like(u.value)])
+        return nearest(table, x) * u.grad
 
-    def f(x: torch.Tensor) -> torch.Tensor:
+    def source(x: torch.Tensor, t: torch.Tensor, u: Local) -> torch.Tensor:
         pi = torch.pi
-        return 200 * torch.sin(pi * x[0]) * torch.sin(5 * pi * x[1]) * torch.sin(pi * x[2])
+        return -200 * torch.sin(pi * x[0]) * torch.sin(5 * pi * x[1]) * torch.sin(pi * t)
 
     return Problem(
         Rectangle((0.0, 0.0), (1.0, 1.0), name="sides").over(0.0, 5.0),
+        density=lambda x, u: u.value,
         flux=flux,
-        source=lambda x, u: u.grad[2] - f(x),
-        boundary={"sides": Dirichlet(0.0), "initial": Dirichlet(0.0), "final": Neumann(0.0)},
+        source=source,
+        boundary={"sides": Dirichlet(0.0), "initial": Initial(0.0)},
         name="heat2d-vc",
     )
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..invert.observations import Observations
 from ..invert.truth import Truth
-from ..problem.conditions import Condition, Dirichlet, Free, Neumann
+from ..problem.conditions import Condition, Dirichlet, Free, Initial
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..problem.unknowns import Coefficient, Unknown
@@ -25,12 +25,12 @@ def exact_a(x: Tensor) -> Tensor:
     return 2 + torch.sin(math.pi * x[0]) * torch.sin(math.pi * x[1])
 
 
-def _right_hand_side(x: Tensor) -> Tensor:
+def _right_hand_side(x: Tensor, t: Tensor) -> Tensor:
     """u_t - div(a grad u) of the truth."""
-    s, c = torch.sin(math.pi * x[:2]), torch.cos(math.pi * x[:2])
+    s, c = torch.sin(math.pi * x), torch.cos(math.pi * x)
     shape = s[0] * s[1]
     slopes = (math.pi * c[0] * s[1]) ** 2 + (math.pi * s[0] * c[1]) ** 2
-    return torch.exp(-x[2]) * (-shape + 2 * math.pi**2 * exact_a(x) * shape - slopes)
+    return torch.exp(-t) * (-shape + 2 * math.pi**2 * exact_a(x) * shape - slopes)
 
 
 def problem(known_u: float = 0.0, **_: float) -> tuple[Callable[..., Problem], dict[str, Unknown]]:
@@ -38,14 +38,15 @@ def problem(known_u: float = 0.0, **_: float) -> tuple[Callable[..., Problem], d
     side: Condition = Dirichlet(0.0) if known_u else Free(group="sides")
     start: Condition = Free(group="start")
     if known_u:
-        start = Dirichlet(lambda x: torch.sin(math.pi * x[0]) * torch.sin(math.pi * x[1]))
+        start = Initial(lambda x: torch.sin(math.pi * x[0]) * torch.sin(math.pi * x[1]))
 
     def build(a: Callable[[Tensor], Tensor]) -> Problem:
         return Problem(
             Rectangle((-1, -1), (1, 1)).over(0, 1),
-            flux=lambda x, u: torch.cat([a(x) * u.grad[:2], torch.zeros_like(u.grad[:1])]),
-            source=lambda x, u: u.grad[2] - _right_hand_side(x),
-            boundary={**dict.fromkeys(SIDES, side), "initial": start, "final": Neumann(0.0)},
+            density=lambda x, u: u.value,
+            flux=lambda x, u: a(x) * u.grad,
+            source=lambda x, t, u: -_right_hand_side(x, t),
+            boundary={**dict.fromkeys(SIDES, side), "initial": start},
             name="heat-inv",
         )
 

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from ..problem.conditions import Dirichlet, Periodic
+from ..problem.conditions import Initial, Periodic
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
@@ -20,21 +20,18 @@ _CONVECTION, _GROWTH, _DAMPING = 100 / 16, 100 / 16**2, 100 / 16**4
 def problem() -> Problem:
     """Two fields of second order: w = u_xx and u_t + a u u_x + b w + c w_xx = 0."""
 
-    def flux(x: torch.Tensor, u: Local, w: Local) -> tuple[torch.Tensor, torch.Tensor]:
-        zero = torch.zeros_like(u.value)
-        return torch.stack([-_DAMPING * w.grad[0], zero]), torch.stack([u.grad[0], zero])
-
     def source(x: torch.Tensor, u: Local, w: Local) -> tuple[torch.Tensor, torch.Tensor]:
-        return u.grad[1] + _CONVECTION * u.value * u.grad[0] + _GROWTH * w.value, w.value
+        return _CONVECTION * u.value * u.grad[0] + _GROWTH * w.value, w.value
 
     return Problem(
         Interval(0.0, 2 * math.pi).over(0.0, 1.0),
-        flux=flux,
+        density=lambda x, u, w: (u.value, None),
+        flux=lambda x, u, w: (-_DAMPING * w.grad, u.grad),
         source=source,
         fields=[Field("u"), Field("w")],
         boundary={
             "left": {"u": Periodic("right"), "w": Periodic("right")},
-            "initial": {"u": Dirichlet(lambda x: torch.cos(x[0]) * (1 + torch.sin(x[0])))},
+            "initial": {"u": Initial(lambda x: torch.cos(x[0]) * (1 + torch.sin(x[0])))},
         },
         name="ks",
     )

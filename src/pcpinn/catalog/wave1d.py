@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ..problem.conditions import Cauchy, Dirichlet, Open
+from ..problem.conditions import Dirichlet, Initial
+from ..problem.field import Local
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
 from ..solution.reference import Reference
@@ -21,20 +22,20 @@ def _initial(x: torch.Tensor) -> torch.Tensor:
 
 
 def problem(C: float) -> Problem:
-    """u_tt - C^2 u_xx = f in space-time."""
+    """u_tt - C^2 u_xx = f."""
 
-    def source(x: torch.Tensor, u: object) -> torch.Tensor:
-        return -(_SLOW**2) * (C**2 - 1) * torch.sin(_SLOW * x[0]) * torch.cos(_SLOW * x[1])
+    def source(x: torch.Tensor, t: torch.Tensor, u: Local) -> torch.Tensor:
+        return -(_SLOW**2) * (C**2 - 1) * torch.sin(_SLOW * x[0]) * torch.cos(_SLOW * t)
 
     return Problem(
         Interval(0.0, LENGTH).over(0.0, LENGTH),
-        flux=lambda x, u: torch.stack([C**2 * u.grad[0], -u.grad[1]]),
+        density=lambda x, u: u.dt,
+        flux=lambda x, u: C**2 * u.grad,
         source=source,
         boundary={
             "left": Dirichlet(0.0),
             "right": Dirichlet(0.0),
-            "initial": Cauchy(_initial, rate=0.0),
-            "final": Open("initial"),
+            "initial": Initial(_initial, rate=0.0),
         },
         name="wave1d",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ..problem.conditions import Dirichlet, Neumann
+from ..problem.conditions import Initial, Neumann
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
@@ -18,24 +18,20 @@ def problem() -> Problem:
     """u_tt / c = Laplace u as two fields: u_t = v, v_t / c = Laplace u."""
     table = torch.from_numpy(two_phases(1.0, 12.0))
 
-    def flux(x: torch.Tensor, u: Local, v: Local) -> tuple[torch.Tensor, torch.Tensor]:
-        zero = torch.zeros_like(u.value)
-        return torch.stack([zero, zero, zero]), torch.stack([u.grad[0], u.grad[1], zero])
-
-    def source(x: torch.Tensor, u: Local, v: Local) -> tuple[torch.Tensor, torch.Tensor]:
-        c = bilinear(table, (x[:2] + 1) / 2)
-        return u.grad[2] - v.value, v.grad[2] / c
+    def density(x: torch.Tensor, u: Local, v: Local) -> tuple[torch.Tensor, torch.Tensor]:
+        return u.value, v.value / bilinear(table, (x + 1) / 2)
 
     return Problem(
         Rectangle((-1.0, -1.0), (1.0, 1.0), name="sides").over(0.0, 5.0),
-        flux=flux,
-        source=source,
+        density=density,
+        flux=lambda x, u, v: (None, u.grad),
+        source=lambda x, u, v: (-v.value, None),
         fields=[Field("u"), Field("v")],
         boundary={
             "sides": {"u": Neumann(0.0), "v": Neumann(0.0)},
             "initial": {
-                "u": Dirichlet(lambda x: torch.exp(-((x[0] + 0.5) ** 2 + x[1] ** 2) / 0.18)),
-                "v": Dirichlet(0.0),
+                "u": Initial(lambda x: torch.exp(-((x[0] + 0.5) ** 2 + x[1] ** 2) / 0.18)),
+                "v": Initial(0.0),
             },
         },
         name="wave2d-cg",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ..problem.conditions import Condition, Dirichlet, Neumann
+from ..problem.conditions import Dirichlet, Initial
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
@@ -26,33 +26,33 @@ def _parts(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     )
 
 
-def _u(x: torch.Tensor) -> torch.Tensor:
+def _u(x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
     one, two = _parts(x)
-    return one * torch.cos(_SLOW * x[2]) + two * torch.cos(_FAST * x[2])
+    return one * torch.cos(_SLOW * t) + two * torch.cos(_FAST * t)
 
 
-def _v(x: torch.Tensor) -> torch.Tensor:
+def _v(x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
     """u_t / sqrt(7) pi."""
     one, two = _parts(x)
-    return -(_SLOW / _FAST) * one * torch.sin(_SLOW * x[2]) - two * torch.sin(_FAST * x[2])
+    return -(_SLOW / _FAST) * one * torch.sin(_SLOW * t) - two * torch.sin(_FAST * t)
 
 
 def problem() -> Problem:
     """u_t = k v, k v_t = u_xx + 2 u_yy, with k = sqrt(7) pi to make both fields of the same size."""
 
     def flux(x: torch.Tensor, u: Local, v: Local) -> tuple[None, torch.Tensor]:
-        return None, torch.stack([u.grad[0], 2 * u.grad[1], torch.zeros_like(u.value)])
+        return None, torch.stack([u.grad[0], 2 * u.grad[1]])
 
-    def source(x: torch.Tensor, u: Local, v: Local) -> tuple[torch.Tensor, torch.Tensor]:
-        return u.grad[2] - _FAST * v.value, _FAST * v.grad[2]
-
-    data: dict[str, Condition] = {"u": Dirichlet(_u), "v": Dirichlet(_v)}
     return Problem(
         Rectangle((0.0, 0.0), (1.0, 1.0), name="sides").over(0.0, _END),
         fields=(Field("u"), Field("v")),
+        density=lambda x, u, v: (u.value, _FAST * v.value),
         flux=flux,
-        source=source,
-        boundary={"sides": data, "initial": data, "final": {"u": Neumann(0.0), "v": Neumann(0.0)}},
+        source=lambda x, u, v: (-_FAST * v.value, None),
+        boundary={
+            "sides": {"u": Dirichlet(_u), "v": Dirichlet(_v)},
+            "initial": {"u": Initial(_u), "v": Initial(_v)},
+        },
         name="wave2d-long",
     )
 
@@ -60,7 +60,8 @@ def problem() -> Problem:
 def reference() -> Reference:
     """The formula."""
     points = grid_points(np.linspace(0, 1, 21), np.linspace(0, 1, 21), np.linspace(0, _END, 401))
-    u = _u(torch.from_numpy(points.T)).numpy()
+    place = torch.from_numpy(points.T)
+    u = _u(place[:2], place[2]).numpy()
     note = "u = (sin(2 pi x) sinh(pi y) cos(sqrt(2) pi t) + sinh(pi x) sin(2 pi y) cos(sqrt(7) pi t)) / sinh(pi)"
     return Reference(points, u, kind="exact", note=note)
 

@@ -30,7 +30,7 @@ def _exact(x: torch.Tensor) -> torch.Tensor:
 def problem() -> Problem:
     """u_tt + u_xx + 2 u_yy = 0, a boundary value problem in space-time."""
     return Problem(
-        Rectangle((0.0, 0.0), (1.0, 1.0), name="sides").over(0.0, _END),
+        Rectangle((0.0, 0.0), (1.0, 1.0), name="sides").over(0.0, _END, coordinate=True),
         flux=lambda x, u: torch.stack([u.grad[0], 2 * u.grad[1], u.grad[2]]),
         boundary={"sides": Dirichlet(_exact), "initial": Dirichlet(_exact), "final": Neumann(0.0)},
         name="wave2d-ms",

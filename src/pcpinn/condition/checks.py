@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from ..discretize.pointwise import dirichlet_values
-from ..mesh.slab_mesh import AnyMesh
+from ..mesh.slab_mesh import ENDS, AnyMesh
 from ..problem.conditions import Dirichlet, Periodic
 from ..problem.problem import Problem
 from .findings import Finding, graded
@@ -17,13 +17,14 @@ from .findings import Finding, graded
 def boundary_findings(problem: Problem, mesh: AnyMesh, name: str) -> list[Finding]:
     """Unset boundaries and values that disagree where boundaries meet."""
     partners = {partner for _, partner in problem.periodic_pairs}
+    ends = ENDS if problem.over_time else ()  # what belongs there is checked when the problem is discretised
     unset = [
         f"{f.name} on {b}"
         for b in mesh.boundary_names
         for f in problem.unknowns
-        if b != "final" and b not in partners and f.name not in problem.conditions.get(b, {})
+        if b not in ends and b not in partners and f.name not in problem.conditions.get(b, {})
     ]
-    silent = [b for b in mesh.boundary_names if b not in problem.conditions and b not in partners and b != "final"]
+    silent = [b for b in mesh.boundary_names if b not in problem.conditions and b not in partners and b not in ends]
     result = []
     if silent:
         text = f"no condition on {', '.join(silent)}: flux . n = 0 is taken"
@@ -64,7 +65,8 @@ def corner_gap(problem: Problem, mesh: AnyMesh) -> tuple[float, tuple[str, str]]
             if not isinstance(condition, Dirichlet) or boundary not in cells.boundaries:
                 continue
             nodes = np.unique(cells.boundaries[boundary])
-            for k, part in enumerate(dirichlet_values(condition, f, torch.from_numpy(cells.nodes[nodes]), boundary)):
+            at = torch.from_numpy(cells.nodes[nodes])
+            for k, part in enumerate(dirichlet_values(condition, f, at, boundary, problem.over_time)):
                 if part is None:
                     continue
                 values = part.numpy()

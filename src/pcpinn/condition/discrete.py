@@ -20,7 +20,6 @@ from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import AnyMesh
 from ..precondition import AutoILU, Preconditioner
 from ..precondition.inverse_norm import Map, largest_singular, measures
-from ..problem.conditions import Open
 from ..problem.field import component_names
 from ..problem.problem import Problem
 from ..solve.build import make_discretisation, make_mesh, make_preconditioner
@@ -85,8 +84,8 @@ def examine(problem: Problem, settings: Settings, mesh: AnyMesh | None = None) -
 
 
 def _may_be_unstable(problem: Problem, settings: Settings) -> bool:
-    open_end = any(isinstance(c, Open) for by_field in problem.conditions.values() for c in by_field.values())
-    return open_end and isinstance(settings.time, Simplices) and not isinstance(problem.domain, Mesh)
+    waves = bool(problem.second_order_fields)
+    return waves and isinstance(settings.time, Simplices) and not isinstance(problem.domain, Mesh)
 
 
 def _examine(problem: Problem, settings: Settings, mesh: AnyMesh | None) -> Examined:

@@ -30,6 +30,7 @@ from ..discretize.space import ScalarSpace, Space
 from ..discretize.system import Discretisation
 from ..discretize.time_scheme import TimeScheme, gauss_points
 from ..mesh.mesh import Mesh
+from ..problem.problem import Problem
 
 _CHUNK = 200_000  # points evaluated at once
 
@@ -182,7 +183,7 @@ def norm_of_right_hand_side(discretisation: Discretisation) -> float:
     total = 0.0
     for start in range(0, len(x), _CHUNK):
         part = slice(start, start + _CHUNK)
-        f = right_hand_side(discretisation.pointwise, torch.from_numpy(x[part]))
+        f = right_hand_side(discretisation.problem, torch.from_numpy(x[part]))
         total += float(w[part] @ (f.numpy() ** 2).sum(axis=1))
     return total**0.5
 
@@ -204,13 +205,14 @@ def quadrature_points(discretisation: Discretisation) -> tuple[np.ndarray, np.nd
     return np.column_stack([np.tile(x, (len(t), 1)), np.repeat(t, len(x))]), np.outer(wt, w).ravel()
 
 
-def right_hand_side(pointwise: Pointwise, x: torch.Tensor) -> torch.Tensor:
-    """f = div flux - source at u = 0, at points x (n, d): (n, C)."""
+def right_hand_side(problem: Problem, x: torch.Tensor) -> torch.Tensor:
+    """f = div flux - source - d/dt density at u = 0, at points x (n, d): (n, C)."""
+    pointwise = Pointwise(problem, strong=True)
     x = x.detach().clone().requires_grad_()
-    state = torch.zeros(len(x), pointwise.problem.components, 1 + x.shape[1], dtype=x.dtype)
+    state = torch.zeros(len(x), problem.components, 1 + x.shape[1], dtype=x.dtype)
     out = pointwise.evaluate(x, state)
     f = -out[:, :, 0].detach()
-    if pointwise.problem.flux is None or not out.requires_grad:
+    if not pointwise.has_flux or not out.requires_grad:
         return f
     for k in range(out.shape[1]):
         for j in range(x.shape[1]):

@@ -71,7 +71,7 @@ class LinearOperator:
 
 
 def linearise(pointwise: Pointwise, base: PointFunction, x: Tensor) -> LinearOperator:
-    """The derivative of source - div flux at a function, at points x (n, d)."""
+    """The derivative of source - div flux at a function, at points x (n, d); over time of a `pointwise` that is strong."""
 
     def jacobian(p: Tensor) -> Tensor:  # (C, 1 + d, C, 1 + d), along the function
         state = torch.cat([base(p)[:, None], jacrev(base)(p)], dim=1)
@@ -79,7 +79,7 @@ def linearise(pointwise: Pointwise, base: PointFunction, x: Tensor) -> LinearOpe
 
     J = guard(vmap(jacobian), x)
     by_state = J[:, :, 0].clone()
-    if pointwise.problem.flux is None:
+    if not pointwise.has_flux:
         d = x.shape[1]
         return LinearOperator(by_state, x.new_zeros(*J.shape[:2], J.shape[3], d, d))
     slopes = guard(vmap(jacfwd(jacobian)), x)[:, :, 1:]  # (n, C, d, C, 1 + d, d)

@@ -1,6 +1,6 @@
 """||F^-1|| by a network: the largest ||u|| / ||F u|| over its weights, conditions held in homogeneous form.
 
-u = d(x) N(x): d vanishes where values are given, twice where rates are given too (`Cauchy`). For given hidden layers the best
+u = d(x) N(x): d vanishes where values are given, twice where rates are given too (`Initial`). For given hidden layers the best
 last layer is an eigenvector: a small dense problem, solved exactly, among those last layers that satisfy natural and periodic
 conditions, which no simple factor holds. Hidden layers begin at random; networks are widened until the value stays, and where it
 does not, all layers are trained by L-BFGS. The integrals are quadratures over the mesh's cells.
@@ -26,9 +26,9 @@ from ..discretize.system import check_functions, linear_part
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.points import boundary_points, spacing_of
-from ..mesh.slab_mesh import AnyMesh
+from ..mesh.slab_mesh import ENDS, AnyMesh
 from ..network.mlp import MLP
-from ..problem.conditions import Cauchy, Condition, Dirichlet, NaturalCondition, Open, Periodic
+from ..problem.conditions import Condition, Dirichlet, Initial, NaturalCondition, Periodic
 from ..problem.field import component_names
 from ..problem.problem import Problem
 from ..solve.build import make_discretisation, make_mesh, make_network
@@ -89,7 +89,7 @@ def neural_condition(problem: Problem, settings: Settings, mesh: AnyMesh | None 
             search.train(_STEPS, started + _SECONDS)
             before, value = value, search.solve_last_layer()
     grew = f", grew by {value / before - 1:.1%} at last" if value > (1 + _GAIN) * before > 0 else ""
-    f = right_hand_side(Pointwise(problem), search.x)
+    f = right_hand_side(problem, search.x)
     norm_f = float(torch.sqrt((search.w[:, None] * f**2).sum()))
     if norm_u is None:
         norm_u = float(torch.sqrt((search.w[:, None] * torch.func.vmap(base)(search.x) ** 2).sum()))
@@ -140,7 +140,7 @@ class _Search:
         self.mesh, self.network = mesh, network
         self.x, self.w = quadrature(mesh, _POINTS[mesh.dimension])
         self.factor = homogeneous_factor(problem, mesh)
-        pointwise = Pointwise(problem)
+        pointwise = Pointwise(problem, strong=True)
         self.operator = linearise(pointwise, base, self.x)
         self.rows = _rows_of_conditions(problem, mesh, pointwise, base, len(self.x))
         self.theta = _spread_biases(network)
@@ -240,15 +240,8 @@ def homogeneous_factor(problem: Problem, mesh: Mesh) -> PointFunction:
     """d: (d,) -> (C,), zero where values are given and twice so where rates are given too."""
     given = {name: {f: _homogeneous(c) for f, c in by_field.items()} for name, by_field in problem.conditions.items()}
     ansatz = make_ansatz(replace(problem, boundary=given), mesh)
-    rates = {
-        name: {f: _homogeneous(c) for f, c in by_field.items() if isinstance(c, Cauchy)}
-        for name, by_field in problem.conditions.items()
-    }
-    twice = (
-        make_ansatz(replace(problem, boundary={k: v for k, v in rates.items() if v}), mesh)
-        if any(rates.values())
-        else None
-    )
+    rates = {name: Initial(0.0) for name in problem.second_order_fields}
+    twice = make_ansatz(replace(problem, boundary={"initial": rates}), mesh) if rates else None
     ones = torch.ones(problem.components, dtype=torch.float64)
 
     def factor(p: Tensor) -> Tensor:
@@ -262,9 +255,9 @@ def _homogeneous(condition: Condition) -> Condition:
     if not isinstance(condition, Dirichlet):
         return condition
     value = condition.value
-    if isinstance(value, list | tuple) and any(v is None for v in value):
-        return Dirichlet([None if v is None else 0.0 for v in value])
-    return Dirichlet(0.0)
+    parts = isinstance(value, list | tuple) and any(v is None for v in value)
+    zero = [None if v is None else 0.0 for v in value] if parts else 0.0  # type: ignore[union-attr]
+    return Initial(zero) if isinstance(condition, Initial) else Dirichlet(zero)
 
 
 def _rows_of_conditions(
@@ -305,7 +298,7 @@ def _natural(
     """Components of a field with a condition on the flux here that no factor holds."""
     f = problem.field(name)
     every = list(range(first[name], first[name] + f.components))
-    if isinstance(condition, Cauchy | Open | Periodic):
+    if isinstance(condition, Periodic) or (problem.over_time and boundary in ENDS):
         return []
     if isinstance(condition, Dirichlet):
         value = condition.value

@@ -10,7 +10,7 @@ import torch
 from ..discretize.pointwise import Pointwise, dirichlet_values
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import ENDS, AnyMesh, SlabMesh
-from ..problem.conditions import Cauchy, Dirichlet
+from ..problem.conditions import Dirichlet
 from ..problem.problem import Problem
 from .findings import Finding, graded
 from .l2 import right_hand_side
@@ -68,7 +68,7 @@ def _some_cells(mesh: AnyMesh) -> _Cells:
 def _right_hand_side(problem: Problem, cells: _Cells, degree: int, finer: str) -> Finding:
     centre = cells.corners.mean(axis=1, keepdims=True)
     inside = centre + 0.999 * (cells.corners - centre)  # coefficients that jump do so between cells
-    f = right_hand_side(Pointwise(problem), torch.from_numpy(inside.reshape(-1, inside.shape[-1]))).numpy()
+    f = right_hand_side(problem, torch.from_numpy(inside.reshape(-1, inside.shape[-1]))).numpy()
     f = f.reshape(*inside.shape[:2], -1)
     size = np.abs(f).max(axis=(0, 1))
     if not size.any():
@@ -89,7 +89,8 @@ def _prescribed(problem: Problem, mesh: AnyMesh, degree: int, finer: str) -> lis
             condition = by_field.get(f.name)
             if not isinstance(condition, Dirichlet):
                 continue
-            for part in dirichlet_values(condition, f, torch.from_numpy(x.reshape(-1, x.shape[-1])), boundary):
+            points = torch.from_numpy(x.reshape(-1, x.shape[-1]))
+            for part in dirichlet_values(condition, f, points, boundary, problem.over_time):
                 if part is None:
                     continue
                 values = part.numpy().reshape(x.shape[:2])
@@ -132,8 +133,7 @@ def _coefficients(
     J = Pointwise(problem).jacobian(x, values).numpy()  # (n, C, 1 + d, C, 1 + d)
     space = d - mesh.has_time
     h = float(np.median(cells.extent[:, :space].max(axis=1)))
-    conditions = (c for by_field in problem.conditions.values() for c in by_field.values())
-    stepped = mesh.has_time and any(isinstance(c, Cauchy) for c in conditions)
+    stepped = bool(problem.second_order_fields)
     result: list[Finding] = []
     peclet, waves, layers, contrast, courant = 0.0, 0.0, 0.0, 1.0, 0.0
     for c in range(C):
@@ -164,7 +164,7 @@ def _coefficients(
         text = f"a cell is {layers:.2g} times as wide as the layers that reaction makes"
         result.append(Finding("resolution", graded(layers, 1, 3), layers, text, finer if layers >= 1 else ""))
     if courant > 0:
-        text = f"a wave crosses {courant:.2g} cells in a time step (at most 0.5 is stable with Cauchy and Open)"
+        text = f"a wave crosses {courant:.2g} cells in a time step (at most 0.5 is stable with elements in space-time)"
         more = (
             finer.split(" --set ")[0] + " --set steps=" + str(int(np.ceil(_time_cells(mesh) * max(courant, 0.5) * 2)))
         )

@@ -12,10 +12,11 @@ import torch
 from ..discretize.in_time import Simplices, Slabs
 from ..discretize.slabs import TimeSlabs
 from ..discretize.step_scheme import Layers, step_scheme
+from ..discretize.time_orders import time_orders
 from ..discretize.window import MarchSpace, Window
 from ..errors import PcpinnError
 from ..mesh.meshing import Differences, Meshing
-from ..problem.conditions import Dirichlet
+from ..problem.conditions import Initial
 from ..problem.problem import Problem
 from ..problem.shape_base import SpaceTime
 from ..solve.march.recipe import March
@@ -43,7 +44,7 @@ def over_all_time(problem: Problem, settings: Settings) -> tuple[Problem, Settin
     if stepped and "initial" in problem.conditions:
         given = dict(problem.conditions["initial"])
         for f in problem.unknowns:
-            given.setdefault(f.name, Dirichlet(0.0 if f.components == 1 else [0.0] * f.components))
+            given.setdefault(f.name, Initial(0.0 if f.components == 1 else [0.0] * f.components))
         problem = replace(problem, boundary={**problem.conditions, "initial": given})
     return problem, settings
 
@@ -70,7 +71,7 @@ def solve_in_steps(slabs: TimeSlabs, degree: int, quadrature: int | None = None)
         PcpinnError: when a step does not converge.
     """
     times = slabs.mesh.times
-    space = MarchSpace(slabs.problem, slabs.mesh.space, (times[0], times[-1]), degree, quadrature)
+    space = MarchSpace(_of_evolving_fields(slabs), slabs.mesh.space, (times[0], times[-1]), degree, quadrature)
     scheme = step_scheme(slabs.scheme.name, slabs.scheme.order)
     known = space.initial_values()[None]
     layers = [known]
@@ -80,6 +81,13 @@ def solve_in_steps(slabs: TimeSlabs, degree: int, quadrature: int | None = None)
         layers.append(U)
         known = U[-1:]
     return torch.cat(layers).numpy().ravel()
+
+
+def _of_evolving_fields(slabs: TimeSlabs) -> Problem:
+    """The problem without the initial values that slabs need and a march does not: of fields without a rate."""
+    problem, orders = slabs.problem, time_orders(slabs.problem, slabs.sample_points())
+    given = {name: c for name, c in problem.conditions["initial"].items() if orders.of[name]}
+    return replace(problem, boundary={**problem.conditions, "initial": given})
 
 
 def _solve_window(window: Window, U: torch.Tensor, t: float) -> torch.Tensor:

@@ -18,7 +18,10 @@ Evaluate = Callable[[Tensor], Tensor]
 
 
 def check_pointwise(pointwise: Pointwise, x: Tensor) -> bool:
-    """Evaluate flux and source at random states over the points x (n, d): shapes, finite values, true derivatives.
+    """Evaluate the PDE at random states over the points x (n, d): shapes, finite values, true derivatives.
+
+    Where a density stands in the source by its rate, that may be linear in the state though the density is not (of gradients,
+    no rate is known): the density itself is tried.
 
     Returns:
         Whether the PDE is linear (affine in its fields).
@@ -27,7 +30,9 @@ def check_pointwise(pointwise: Pointwise, x: Tensor) -> bool:
         PcpinnError: with the point and the remedy.
     """
     shape = (len(x), pointwise.problem.components, 1 + pointwise.problem.domain.dimension)
-    return _check("flux or source", lambda s: pointwise.evaluate(x, s), lambda s: pointwise.jacobian(x, s), x, shape)
+    pointwise = Pointwise(pointwise.problem, strong=True)
+    what = "flux or source" if pointwise.problem.density is None else "flux, source or density"
+    return _check(what, lambda s: pointwise.evaluate(x, s), lambda s: pointwise.jacobian(x, s), x, shape)
 
 
 def check_boundary(flux: BoundaryFlux, x: Tensor, normals: Tensor, components: int) -> bool:

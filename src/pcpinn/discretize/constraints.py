@@ -12,12 +12,13 @@ import torch
 from scipy.spatial import cKDTree
 
 from ..errors import PcpinnError
-from ..problem.conditions import Cauchy, Dirichlet, Open, Periodic
+from ..problem.conditions import Dirichlet, Periodic
 from ..problem.problem import Problem
 from .pointwise import dirichlet_values
 from .space import Space
 
 NodesOn = Callable[[str, int], np.ndarray]
+_SAME_PLACE = 1e-9  # distance of nodes, beside the domain's extent
 
 
 class Unknowns(Protocol):
@@ -47,7 +48,8 @@ class Constraints:
         constrained: numbers of the constrained unknowns, ascending.
         master: for each, the unknown it repeats (periodic), or -1.
         value: for each, its prescribed value (0 where there is a master).
-        tested_at: (N,) whose test function gives an unknown its equation: its own, but for unknowns on an `Open` boundary.
+        tested_at: (N,) whose test function gives an unknown its equation: its own, but for unknowns at the end of time
+            whose equation is of second order in it.
     """
 
     size: int
@@ -121,19 +123,14 @@ def find_constraints(
                 if not len(at):
                     continue
                 x = torch.from_numpy((unknowns.unknown_nodes if points is None else points)[at])
-                parts = dirichlet_values(condition, problem.field(name), x, boundary)
+                parts = dirichlet_values(condition, problem.field(name), x, boundary, problem.over_time)
                 for component, part in zip(components, parts, strict=True):
                     if part is not None:
                         value[nodes_on(boundary, component)] = part.numpy()
     for pin in problem.pins:
         component = unknowns.component_range(pin.field or problem.unknowns[0].name)[pin.component]
         own = np.flatnonzero(unknowns.unknown_components == component)
-        if len(pin.at) != unknowns.unknown_nodes.shape[1]:
-            raise PcpinnError(
-                f"pin at {tuple(pin.at)} has {len(pin.at)} coordinates",
-                f"the domain has {unknowns.unknown_nodes.shape[1]}",
-            )
-        value[own[np.linalg.norm(unknowns.unknown_nodes[own] - np.asarray(pin.at), axis=1).argmin()]] = pin.value
+        value[own[_nearest(unknowns.unknown_nodes[own][:, : problem.dimension], np.asarray(pin.at))]] = pin.value
     # A prescribed value anywhere on a chain of identified nodes holds for the whole chain.
     slaves = np.flatnonzero(master >= 0)
     pinned = slaves[~np.isnan(value[slaves])]
@@ -148,32 +145,24 @@ def find_constraints(
     return Constraints(unknowns.size, constrained, master[constrained], np.nan_to_num(value[constrained]), tested_at)
 
 
+def _nearest(places: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Which of the places (m, d) in space are the one nearest to a point; more than one if they differ in time."""
+    nearest = places[np.linalg.norm(places - at, axis=1).argmin()]
+    return np.flatnonzero(np.abs(places - nearest).max(axis=1) <= _SAME_PLACE * np.ptp(places, axis=0).max())
+
+
 def _exchange_tests(problem: Problem, unknowns: Unknowns, nodes_on: NodesOn) -> np.ndarray:
-    """Petrov-Galerkin for second order in time: test functions vanish at the end instead of at the start."""
+    """Petrov-Galerkin for second order in time: test functions vanish at the end instead of at the start.
+
+    Stable if the time step resolves the crossing of a cell, c dt <= dx / 2 or so.
+    """
     tested_at = np.arange(unknowns.size)
-    opened: set[tuple[str, str]] = set()
-    for boundary, by_field in problem.conditions.items():
-        for name, condition in by_field.items():
-            if not isinstance(condition, Open):
-                continue
-            if not isinstance(problem.conditions.get(condition.partner, {}).get(name), Cauchy):
-                raise PcpinnError(
-                    f"{boundary!r} is Open for {name!r}, but {condition.partner!r} has no Cauchy condition for it",
-                    "an open end replaces the second condition that Cauchy sets at the start",
-                )
-            opened.add((condition.partner, name))
-            for component in unknowns.component_range(name):
-                end, start = nodes_on(boundary, component), nodes_on(condition.partner, component)
-                tested_at[end] = start[
-                    _match(unknowns.unknown_nodes[end], unknowns.unknown_nodes[start], boundary, condition.partner)
-                ]
-    for boundary, by_field in problem.conditions.items():
-        for name, condition in by_field.items():
-            if isinstance(condition, Cauchy) and (boundary, name) not in opened:
-                raise PcpinnError(
-                    f"{boundary!r} has a Cauchy condition for {name!r}, but no boundary is Open({boundary!r})",
-                    f"say Open({boundary!r}) on the opposite boundary",
-                )
+    for name in problem.second_order_fields:
+        for component in unknowns.component_range(name):
+            end, start = nodes_on("final", component), nodes_on("initial", component)
+            tested_at[end] = start[
+                _match(unknowns.unknown_nodes[end], unknowns.unknown_nodes[start], "final", "initial")
+            ]
     return tested_at
 
 

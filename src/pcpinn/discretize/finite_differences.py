@@ -24,6 +24,7 @@ from ..mesh.mesh import Mesh
 from ..problem.problem import Problem
 from .constraints import Constraints, find_constraints
 from .pointwise import BoundaryFlux, Pointwise
+from .time_orders import check_start, refuse_mixed
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class FiniteDifferences:
         self.nodes = np.stack([g.ravel() for g in np.meshgrid(*self.axes, indexing="ij")], axis=1)
         self.components = problem.components
         self._n = len(self.nodes)
+        refuse_mixed(check_start(problem, self.sample_points()))
 
     @property
     def size(self) -> int:

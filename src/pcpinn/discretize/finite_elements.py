@@ -20,6 +20,7 @@ from .batches import Batch, Entries, carrying, cell_batches, facet_batch, local_
 from .constraints import Constraints, carried, find_constraints
 from .pointwise import BoundaryFlux, Pointwise
 from .space import Space
+from .time_orders import check_start, refuse_mixed
 
 
 class FiniteElements:
@@ -31,12 +32,20 @@ class FiniteElements:
 
     name = "fem"
 
-    def __init__(self, problem: Problem, mesh: Mesh, degree: int = 1, quadrature_order: int | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        mesh: Mesh,
+        degree: int = 1,
+        quadrature_order: int | None = None,
+        coefficients: Tensor | None = None,
+    ) -> None:
         problem.check_boundaries(mesh.boundary_names)
         self.problem, self.mesh = problem, mesh
         self.space = Space(mesh, problem.unknowns, degree, quadrature_order)
         self.pointwise = Pointwise(problem)
-        self.coefficients: Tensor | None = None
+        self.coefficients = coefficients
+        refuse_mixed(check_start(problem, self.sample_points()))
 
     @property
     def size(self) -> int:

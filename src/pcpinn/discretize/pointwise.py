@@ -1,7 +1,8 @@
-"""flux, source and boundary functions of a Problem at many points, and their pointwise Jacobians.
+"""flux, source, density and boundary functions of a Problem at many points, and their pointwise Jacobians.
 
 The state at a point is (C, 1 + d): for each of the C scalar components of all fields, its value and its gradient.
-What the PDE makes of it has the same shape: source and flux for each component.
+What the PDE makes of it has the same shape: source and flux for each component. In a problem over time the last of the d
+coordinates is time: the state ends with u_t, the flux with what flows through time; the user's functions see space alone.
 """
 
 from __future__ import annotations
@@ -11,30 +12,55 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.func import jacfwd, vmap
+from torch.func import jacfwd, jvp, vmap
 
 from ..errors import PcpinnError
-from ..problem.conditions import Dirichlet, NaturalCondition, evaluate
+from ..problem.arguments import with_time
+from ..problem.conditions import Dirichlet, Initial, NaturalCondition, evaluate
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 
 
-def unpack(state: Tensor, fields: tuple[Field, ...]) -> list[Local]:
-    """(C, 1 + d) at one point -> one Local per field."""
+def unpack(state: Tensor, fields: tuple[Field, ...], over_time: bool) -> list[Local]:
+    """(C, 1 + d) at one point -> one Local per field; over time the last of d is u_t."""
     result, at = [], 0
     for f in fields:
         rows = state[at] if f.components == 1 else state[at : at + f.components]
-        result.append(Local(rows[..., 0], rows[..., 1:]))
+        result.append(
+            Local(rows[..., 0], rows[..., 1:-1], rows[..., -1]) if over_time else Local(rows[..., 0], rows[..., 1:])
+        )
         at += f.components
     return result
 
 
-class Pointwise:
-    """The PDE of a problem, evaluated on batches of points."""
+def place_and_time(x: Tensor, over_time: bool) -> tuple[Tensor, Tensor | None]:
+    """A point (d,) as functions of the problem see it: x and, over time, t."""
+    return (x[:-1], x[-1]) if over_time else (x, None)
 
-    def __init__(self, problem: Problem) -> None:
+
+class Pointwise:
+    """The PDE of a problem, evaluated on batches of points.
+
+    d/dt density of an equation of first order in time joins its source, by the chain rule. That of second order in time (the
+    field's `Initial` has a rate) is left to be tested: -density is the flux through time.
+
+    Args:
+        problem: the PDE.
+        strong: make every density a flux through time; for those who differentiate all fluxes themselves, as the strong form.
+    """
+
+    def __init__(self, problem: Problem, strong: bool = False) -> None:
         self.problem = problem
         self.fields = problem.unknowns
+        self.over_time = problem.over_time
+        self.has_flux = problem.flux is not None or problem.density is not None
+        self._functions = {
+            what: None if function is None else with_time(function, self.over_time)
+            for what, function in (("source", problem.source), ("flux", problem.flux), ("density", problem.density))
+        }
+        self._through_time = [
+            strong or f.name in problem.second_order_fields for f in self.fields for _ in range(f.components)
+        ]
 
     def evaluate(self, x: Tensor, state: Tensor) -> Tensor:
         """(n, d), (n, C, 1 + d) -> (n, C, 1 + d): source and flux."""
@@ -44,23 +70,51 @@ class Pointwise:
         """(n, d), (n, C, 1 + d) -> (n, C, 1 + d, C, 1 + d): derivative of (source, flux) by (value, gradient)."""
         return guard(vmap(jacfwd(self.at_point, argnums=1)), x, state)
 
-    def at_point(self, x: Tensor, state: Tensor) -> Tensor:
-        """The same at one point: (d,), (C, 1 + d) -> (C, 1 + d)."""
-        fields = unpack(state, self.fields)
-        d = state.shape[1] - 1
-        source = self._call("source", x, fields, lambda f: () if f.components == 1 else (f.components,))
-        flux = self._call("flux", x, fields, lambda f: (d,) if f.components == 1 else (f.components, d))
+    def at_point(self, x: Tensor, state: Tensor, slope: Tensor | None = None) -> Tensor:
+        """The same at one point: (d,), (C, 1 + d) -> (C, 1 + d).
+
+        Args:
+            x: the point.
+            state: values and gradients there.
+            slope: derivative of the state in time, (C, 1 + d); without it only that of the values is known, u_t.
+        """
+        out = self._source_and_flux(x, state)
+        if not self.over_time:
+            return out
+        if self._functions["density"] is None:
+            return torch.cat([out, torch.zeros_like(out[:, :1])], dim=1)
+        if all(self._through_time):
+            return torch.cat([out, -self.density(x, state)[:, None]], dim=1)
+        if slope is None:
+            slope = torch.cat([state[:, -1:], torch.zeros_like(state[:, 1:])], dim=1)
+        later = torch.zeros_like(x)
+        later[-1] = 1.0
+        density, rate = jvp(self.density, (x, state), (later, slope))  # type: ignore[misc]
+        through = torch.zeros_like(density)
+        if any(self._through_time):
+            tested = torch.tensor(self._through_time, device=x.device)
+            rate, through = torch.where(tested, 0.0, rate), torch.where(tested, -density, 0.0)
+        return torch.cat([out[:, :1] + rate[:, None], out[:, 1:], through[:, None]], dim=1)
+
+    def density(self, x: Tensor, state: Tensor) -> Tensor:
+        """The density at one point of a problem that has one: (d,), (C, 1 + d) -> (C,)."""
+        parts = self._call("density", x, state, _scalar_or_vector)
+        return torch.cat([part.reshape(f.components) for f, part in zip(self.fields, parts, strict=True)])
+
+    def _source_and_flux(self, x: Tensor, state: Tensor) -> Tensor:
+        """At one point, as the functions give them: (C, 1 + d), over time without the flux through it."""
+        d = state.shape[1] - 1 - self.over_time
+        source = self._call("source", x, state, _scalar_or_vector)
+        flux = self._call("flux", x, state, lambda f: (d,) if f.components == 1 else (f.components, d))
         rows = [
             torch.cat([s.reshape(f.components, 1), q.reshape(f.components, d)], dim=1)
             for f, s, q in zip(self.fields, source, flux, strict=True)
         ]
         return torch.cat(rows)
 
-    def _call(
-        self, what: str, x: Tensor, fields: list[Local], shape: Callable[[Field], tuple[int, ...]]
-    ) -> list[Tensor]:
-        function = getattr(self.problem, what)
-        result = None if function is None else function(x, *fields)
+    def _call(self, what: str, x: Tensor, state: Tensor, shape: Callable[[Field], tuple[int, ...]]) -> list[Tensor]:
+        function, fields = self._functions[what], unpack(state, self.fields, self.over_time)
+        result = None if function is None else function(*place_and_time(x, self.over_time), *fields)
         parts = result if isinstance(result, tuple) else (result,) if len(fields) == 1 else None
         if function is None:
             parts = (None,) * len(fields)
@@ -71,24 +125,38 @@ class Pointwise:
                 f"write {what}=lambda x, {names}: (..., ...); None stands for zero",
             )
         return [
-            _shaped(part, shape(f), x, f"{what} of field {f.name!r}")
+            _shaped(part, shape(f), x, f"{what} of field {f.name!r}", self.over_time)
             for f, part in zip(self.fields, parts, strict=True)
         ]
 
 
+def _scalar_or_vector(f: Field) -> tuple[int, ...]:
+    return () if f.components == 1 else (f.components,)
+
+
 class BoundaryFlux:
-    """The prescribed normal fluxes g on one named boundary, for all components at once."""
+    """The prescribed normal fluxes g on one named boundary, for all components at once.
+
+    At the start of time the flux through time of an equation of second order is prescribed: with the outward normal -1 it is
+    g = density(x, u, u_t = rate).
+    """
 
     def __init__(self, problem: Problem, boundary: str) -> None:
         self.fields = problem.unknowns
-        self.boundary = boundary
+        self.boundary, self.over_time = boundary, problem.over_time
         by_field = problem.conditions.get(boundary, {})
         self.conditions = [by_field.get(f.name) for f in self.fields]
+        self._pointwise = Pointwise(problem)
 
     @property
     def is_zero(self) -> bool:
         """Whether no field has a natural condition here."""
-        return not any(isinstance(c, NaturalCondition) for c in self.conditions)
+        return not self._starts and not any(isinstance(c, NaturalCondition) for c in self.conditions)
+
+    @property
+    def _starts(self) -> bool:
+        """Whether a rate is given here."""
+        return any(isinstance(c, Initial) and c.rate is not None for c in self.conditions)
 
     def evaluate(self, x: Tensor, n: Tensor, state: Tensor) -> Tensor:
         """(m, d) points, (m, d) outward normals, (m, C, 1 + d) -> (m, C)."""
@@ -100,36 +168,58 @@ class BoundaryFlux:
 
     def at_point(self, x: Tensor, n: Tensor, state: Tensor) -> Tensor:
         """The same at one point."""
-        locals_ = unpack(state, self.fields)
+        if self._starts:
+            return self._density_at_start(x, state)
+        locals_ = unpack(state, self.fields, self.over_time)
+        place, t = place_and_time(x, self.over_time)
+        normal = n[:-1] if self.over_time else n
         rows = []
         for f, own, condition in zip(self.fields, locals_, self.conditions, strict=True):
-            g = condition.normal_flux(x, n, own, locals_) if isinstance(condition, NaturalCondition) else 0.0
-            shape = () if f.components == 1 else (f.components,)
-            rows.append(
-                _shaped(g, shape, x, f"condition of field {f.name!r} on {self.boundary!r}").reshape(f.components)
+            g = (
+                condition.normal_flux(place, t, normal, own, locals_)
+                if isinstance(condition, NaturalCondition)
+                else 0.0
             )
+            rows.append(self._row(g, f, x))
         return torch.cat(rows)
 
+    def _density_at_start(self, x: Tensor, state: Tensor) -> Tensor:
+        """density(x, u, rate) of the fields that have a rate, else 0: (C,)."""
+        rates, given = [], []
+        for f, rows, condition in zip(self.fields, self._by_field(state), self.conditions, strict=True):
+            rate = condition.rate if isinstance(condition, Initial) else None
+            given += [rate is not None] * f.components
+            place, t = place_and_time(x, self.over_time)
+            rates.append(rows[:, -1] if rate is None else self._row(evaluate(rate, place, t), f, x))
+        started = torch.cat([state[:, :-1], torch.cat(rates)[:, None]], dim=1)
+        return torch.where(torch.tensor(given, device=x.device), self._pointwise.density(x, started), 0.0)
 
-def dirichlet_values(condition: Dirichlet, f: Field, x: Tensor, boundary: str) -> list[Tensor | None]:
-    """Prescribed values of each component at points x (m, d); None for a component left free."""
-    value = condition.value
+    def _by_field(self, state: Tensor) -> tuple[Tensor, ...]:
+        return state.split([f.components for f in self.fields])
+
+    def _row(self, g: Any, f: Field, x: Tensor) -> Tensor:
+        label = f"condition of field {f.name!r} on {self.boundary!r}"
+        return _shaped(g, _scalar_or_vector(f), x, label, self.over_time).reshape(f.components)
+
+
+def dirichlet_values(condition: Dirichlet, f: Field, x: Tensor, boundary: str, over_time: bool) -> list[Tensor | None]:
+    """Prescribed values of each component at points x (m, d), over time with t last; None for a component left free."""
+    value, label = condition.value, f"{type(condition).__name__} value on {boundary!r}"
     if isinstance(value, list | tuple) and any(v is None or callable(v) for v in value):
         if len(value) != f.components:
             raise PcpinnError(
-                f"Dirichlet on {boundary!r} has {len(value)} values for field {f.name!r} of {f.components} components",
+                f"{type(condition).__name__} on {boundary!r} has {len(value)} values for field {f.name!r} "
+                f"of {f.components} components",
                 "give one value per component; None leaves a component free",
             )
-        return [None if v is None else _values(v, (), x, boundary) for v in value]
-    values = _values(value, () if f.components == 1 else (f.components,), x, boundary).reshape(len(x), f.components)
+        return [None if v is None else _values(v, (), x, label, over_time) for v in value]
+    values = _values(value, _scalar_or_vector(f), x, label, over_time).reshape(len(x), f.components)
     return list(values.unbind(1))
 
 
-def _values(value: Any, shape: tuple[int, ...], x: Tensor, boundary: str) -> Tensor:
-    label = f"Dirichlet value on {boundary!r}"
-
+def _values(value: Any, shape: tuple[int, ...], x: Tensor, label: str, over_time: bool) -> Tensor:
     def at_point(p: Tensor) -> Tensor:
-        return _shaped(evaluate(value, p), shape, p, label)
+        return _shaped(evaluate(value, *place_and_time(p, over_time)), shape, p, label, over_time)
 
     result = guard(vmap(at_point), x)
     if not torch.isfinite(result).all():
@@ -138,7 +228,7 @@ def _values(value: Any, shape: tuple[int, ...], x: Tensor, boundary: str) -> Ten
     return result
 
 
-def _shaped(part: Any, shape: tuple[int, ...], x: Tensor, label: str) -> Tensor:
+def _shaped(part: Any, shape: tuple[int, ...], x: Tensor, label: str, over_time: bool) -> Tensor:
     """Make a tensor of the wanted shape; numbers and None spread, anything else must fit."""
     if part is None:
         return x.new_zeros(shape)
@@ -153,7 +243,8 @@ def _shaped(part: Any, shape: tuple[int, ...], x: Tensor, label: str) -> Tensor:
             return part.to(x.dtype).expand(shape)
         raise PcpinnError(
             f"{label} has shape {tuple(part.shape)}, expected {shape}",
-            "functions see one point: x is (d,), a scalar's value is () and its gradient (d,)",
+            "functions see one point: x is (d,), a scalar's value is () and its gradient (d,)"
+            + (", d counting space alone; the time derivative is u.dt" if over_time else ""),
         )
     return part.to(x.dtype)
 
@@ -166,8 +257,13 @@ def guard(function: Callable[..., Tensor], *args: Tensor) -> Tensor:
         raise
     except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise PcpinnError(
-            f"a function of the problem (flux, source or condition) failed: {type(error).__name__}: {reason}",
+        remedy = (
             "write it with differentiable torch operations on one point (torch.where instead of if; no NumPy, no .item()); "
-            "constant tensors must be float64",
+            "constant tensors must be float64"
+        )
+        if isinstance(error, IndexError):
+            remedy = "x and u.grad have the components of space alone; the time is t in (x, t, u), its derivative u.dt"
+        raise PcpinnError(
+            f"a function of the problem (flux, source, density or condition) failed: {type(error).__name__}: {reason}",
+            remedy,
         ) from error

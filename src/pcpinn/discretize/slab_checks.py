@@ -1,37 +1,48 @@
-"""What slabs of time need at the ends of time."""
+"""What slabs of time need of a problem."""
 
 from __future__ import annotations
 
+from torch import Tensor
+
 from ..errors import PcpinnError
 from ..mesh.slab_mesh import ENDS
-from ..problem.conditions import Cauchy, Dirichlet, Neumann, Open, Periodic
+from ..problem.conditions import Periodic
 from ..problem.problem import Problem
+from .time_orders import check_start, refuse_mixed, refuse_second
 
 
-def check_ends(problem: Problem, scheme: str) -> None:
-    """Require initial values for all fields and nothing at the end, or (galerkin) conditions at both ends.
+def check_slabs(problem: Problem, scheme: str, x: Tensor) -> None:
+    """Require an equation of first order in time with initial values of all fields, or (galerkin) time as a coordinate.
+
+    Args:
+        problem: on a domain with time.
+        scheme: radau, gauss or galerkin.
+        x: (n, d) some points of the domain.
 
     Raises:
-        PcpinnError: for other conditions.
+        PcpinnError: for other problems.
     """
-    start, end = (problem.conditions.get(name, {}) for name in ENDS)
-    for condition in (*start.values(), *end.values()):
-        if isinstance(condition, Periodic | Cauchy | Open):
+    if scheme != "galerkin":
+        refuse_coordinate(problem, f"scheme={scheme}")
+    for condition in (c for name in ENDS for c in problem.conditions.get(name, {}).values()):
+        if isinstance(condition, Periodic):
             raise PcpinnError(
-                f"slabs of time do not know the condition {type(condition).__name__}",
-                "use time_scheme=simplex; or write a wave as two fields, u_t = v and v_t = ..., with initial values",
+                "slabs of time do not know conditions that are periodic in time", "use time=simplex"
             )
+    orders = check_start(problem, x, every=scheme != "galerkin")
+    refuse_second(orders)
     if scheme == "galerkin":
-        return
-    for f in problem.unknowns:
-        if not isinstance(start.get(f.name), Dirichlet):
-            raise PcpinnError(
-                f"time_scheme={scheme} needs initial values of {f.name!r}",
-                f"give 'initial' a Dirichlet condition for {f.name!r}",
-            )
-        last = end.get(f.name)
-        if not (last is None or (isinstance(last, Neumann) and last.value == 0.0)):
-            raise PcpinnError(
-                f"{type(last).__name__} on 'final' for {f.name!r}: time_scheme={scheme} steps forward in time",
-                "leave it out, or use time_scheme=galerkin for conditions at both ends",
-            )
+        refuse_mixed(orders)
+
+
+def refuse_coordinate(problem: Problem, what: str) -> None:
+    """For schemes that step from the start to the end.
+
+    Raises:
+        PcpinnError: when time is a coordinate of the problem.
+    """
+    if not problem.over_time:
+        raise PcpinnError(
+            f"{what} steps through time, which is a coordinate of this problem",
+            "use time=simplex, or time=slabs with scheme=galerkin; or leave out coordinate=True and give density and Initial(...)",
+        )

@@ -24,7 +24,7 @@ from .constraints import Constraints, carried, find_constraints
 from .jets import Jets, boundary_jacobian, boundary_state
 from .kronecker import Kronecker
 from .pointwise import BoundaryFlux, Pointwise
-from .slab_checks import check_ends
+from .slab_checks import check_slabs
 from .space import Space
 from .time_scheme import SCHEMES, TimeScheme
 
@@ -52,20 +52,17 @@ class TimeSlabs:
         coefficients: Tensor | None = None,
     ) -> None:
         if scheme not in SCHEMES:
-            raise PcpinnError(f"time_scheme={scheme!r} is not a choice", f"use {', '.join(SCHEMES)}")
+            raise PcpinnError(f"scheme={scheme!r} is not a choice", f"use {', '.join(SCHEMES)}")
         if not 1 <= order <= 12:
-            raise PcpinnError(f"time_order={order} is not between 1 and 12", "use more slabs instead of a higher order")
-        stepped = scheme != "galerkin" and "final" not in problem.conditions  # then nothing is asked of the end
-        problem.check_boundaries([name for name in mesh.boundary_names if not (stepped and name == "final")])
+            raise PcpinnError(f"order={order} is not between 1 and 12", "use more slabs instead of a higher order")
+        problem.check_boundaries(mesh.boundary_names)
         self.problem, self.mesh = problem, mesh
         self.scheme = TimeScheme(scheme, mesh.times, order)
         self.space = Space(mesh.space, problem.unknowns, degree, quadrature)
         self.pointwise = Pointwise(problem)
         self.jets = Jets(self.pointwise, strong=scheme != "galerkin")
         self.coefficients = coefficients
-        check_ends(problem, scheme)
-        if self.jets.strong:
-            self.jets.check_first_order(self.sample_points())
+        check_slabs(problem, scheme, self.sample_points())
 
     @property
     def layer_size(self) -> int:

@@ -79,7 +79,7 @@ def step_scheme(name: str, order: int = 1) -> StepScheme:
     if name == "bdf2":
         value, slope = np.array([[0.0, 0.0, 1.0]]), np.array([[0.5, -2.0, 1.5]])
         return StepScheme(name, np.array([-1.0, 0.0]), end, end, value, slope, np.eye(1))
-    raise PcpinnError(f"time_scheme={name!r} does not march", f"use {', '.join(STEPS)}")
+    raise PcpinnError(f"scheme={name!r} does not march", f"use {', '.join(STEPS)}")
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,15 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import ENDS
 from ..problem.problem import Problem
 from .constraints import Constraints, find_constraints
+from .slab_checks import refuse_coordinate
 from .spatial_form import SpatialForm
 from .step_scheme import Layers
 from .system import distinct_points
+from .time_orders import check_start, refuse_second
 
 _PROBES = (0.0, 0.137, 0.5, 0.811)
 
@@ -46,15 +47,13 @@ class MarchSpace:
         quadrature: int | None = None,
         device: torch.device | str = "cpu",
     ) -> None:
-        ends = [
-            end for end in ENDS if end == "initial" or end in problem.conditions
-        ]  # nothing is asked of the final time
-        problem.check_boundaries([*mesh.boundary_names, *ends])
+        refuse_coordinate(problem, "a march")
+        problem.check_boundaries([*mesh.boundary_names, *ENDS])
         self.problem, self.mesh, self.start_time = problem, mesh, times[0]
         self.form = SpatialForm(problem, mesh, degree, quadrature, device)
         self._probes = times[0] + (times[1] - times[0]) * np.array(_PROBES)
         samples = [self.form.sample_points(float(t)) for t in self._probes]
-        self.form.jets.check_first_order(torch.cat(samples))
+        refuse_second(check_start(problem, torch.cat(samples)))
         fixed = [self._constraints(t) for t in self._probes]
         self.structure = fixed[0]
         c, master = self.structure.constrained, self.structure.master
@@ -89,36 +88,13 @@ class MarchSpace:
         """(n,) of a discrete L2 norm in space."""
         return self.form.space.weights
 
-    @cached_property
-    def evolving(self) -> np.ndarray:
-        """(C,) whether a component has a derivative in time; the others (a pressure) have no initial value of their own."""
-        u, rate = (
-            torch.randn(1, self.size, dtype=torch.float64, generator=_generator(k)).to(self.device) for k in (0, 1)
-        )
-        mass = abs(self.form.to_scipy(self.form.matrices(self._probes[:1], u, rate)[0][1]))
-        touched = np.asarray(mass.sum(axis=0)).ravel() > 0
-        of = self.form.space.unknown_components
-        return np.array([touched[of == k].any() for k in range(self.components)])
-
     def initial_values(self) -> Tensor:
-        """(n,) values at the start, from the conditions on "initial"; zero for what does not evolve.
-
-        Raises:
-            PcpinnError: when a field that evolves has none.
-        """
+        """(n,) values at the start, from the conditions on "initial"; zero for fields without a rate, such as a pressure."""
         found = self._constraints(self.start_time, initial=True)
         value = np.full(self.size, np.nan)
         value[found.constrained] = np.where(found.master < 0, found.value, np.nan)
         slaves = found.master >= 0
         value[found.constrained[slaves]] = value[found.master[slaves]]
-        of = self.form.space.unknown_components
-        for k in range(self.components):
-            missing = np.isnan(value[of == k])
-            if missing.any() and self.evolving[k]:
-                names = [f.name for f in self.problem.unknowns for _ in range(f.components)]
-                raise PcpinnError(
-                    f"field {names[k]!r} has no initial value", "add boundary={'initial': Dirichlet(...)} for it"
-                )
         return torch.from_numpy(np.nan_to_num(value)).to(self.device)
 
     def prescribed(self, t: float) -> Tensor:
@@ -262,7 +238,3 @@ class WindowMatrix:
         if key not in self._products:
             self._products[key] = self.space.form.to_torch(entries, transpose)
         return self._products[key]
-
-
-def _generator(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)

@@ -15,7 +15,7 @@ import torch
 from torch.func import jacfwd, vmap
 
 from ..discretize.nonlinear import direct
-from ..discretize.pointwise import guard, unpack
+from ..discretize.pointwise import guard
 from ..discretize.probe import probe
 from ..problem.unknowns import Coefficient, Parameter
 from .data import huber_weights
@@ -114,14 +114,9 @@ class Discrete:
     def _observable(self, i: int, d: Observations, u: np.ndarray) -> tuple[np.ndarray, sp.csr_matrix]:
         tables = self._state[i]
         assert tables is not None
-        assert d.observable is not None
         state = torch.from_numpy(np.stack([[m @ u for m in row] for row in tables]).transpose(2, 0, 1).copy())
         x = torch.from_numpy(d.points)
-        fields = self.equations.family.base.unknowns
-
-        def at(p: torch.Tensor, s: torch.Tensor) -> torch.Tensor:
-            return d.observable(p, *unpack(s, fields))  # type: ignore[misc]
-
+        at = d.observed(self.equations.family.base)
         prediction = guard(vmap(at), x, state).numpy()
         slopes = guard(vmap(jacfwd(at, argnums=1)), x, state).numpy()  # (m, C, 1 + d)
         total = sp.csr_matrix((len(d), self.equations.size))

@@ -5,15 +5,16 @@ And what keeps u_theta from following their noise where the equations do not see
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from ..discretize.probe import probe
-from ..errors import PcpinnError
 from ..network.protocol import Network
 from ..precondition.torch_sparse import csr_tensor
-from ..problem.field import Local
 from ..problem.problem import Problem
 from .equations import Equations
 from .observations import Observations
@@ -84,16 +85,11 @@ class DataTerm:
         """The observable at one point."""
         value = self.network.evaluate(theta, x)
         slope = torch.func.jacfwd(lambda p: self.network.evaluate(theta, p))(x)
-        fields, at = [], 0
-        for f in self.problem.unknowns:
-            own = at if f.components == 1 else slice(at, at + f.components)
-            fields.append(Local(value[own], slope[own]))
-            at += f.components
-        assert self.data.observable is not None
-        result = self.data.observable(x, *fields)
-        if not isinstance(result, Tensor) or result.ndim:
-            raise PcpinnError("the observable does not return one number", "return a tensor of shape ()")
-        return result
+        return self._observable(x, torch.cat([value[:, None], slope], dim=1))
+
+    @cached_property
+    def _observable(self) -> Callable[[Tensor, Tensor], Tensor]:
+        return self.data.observed(self.problem)
 
 
 class Between:

@@ -64,7 +64,7 @@ class Equations:
 
     def __init__(self, family: Family, discretisation: FiniteElements | TimeSlabs) -> None:
         if isinstance(discretisation, TimeSlabs) and not discretisation.jets.strong:
-            raise PcpinnError("time_scheme=galerkin does not take unknown coefficients", "use radau, gauss or simplex")
+            raise PcpinnError("scheme=galerkin does not take unknown coefficients", "use radau, gauss or simplex")
         self.family, self.discretisation = family, discretisation
         start = family.start.expand(self.nodes_count, -1).clone()
         self._at = with_coefficients(discretisation, start)

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
+from ..discretize.pointwise import place_and_time, unpack
 from ..discretize.space import ScalarSpace
 from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
+from ..problem.arguments import with_time
 from ..problem.field import component_names
 from ..problem.problem import Problem
 
@@ -31,7 +34,8 @@ class Observations:
         noise: standard deviation of the values' errors, one for all or one each; None estimates one from the data.
         field: which field was measured; None for the first.
         component: which of its components, from 0.
-        observable: observable(x, *fields) -> (), a function of one point and of the fields there (`Local`s), measured instead.
+        observable: observable(x, *fields) -> (), a function of one point and of the fields there (`Local`s), measured instead;
+            in a problem over time x is the place, and observable(x, t, *fields) is told the time.
         name: for messages and pictures.
         rows: (m,) number of each row, for messages; by default from 1.
     """
@@ -117,6 +121,20 @@ class Observations:
                 return at + self.component
             at += f.components
         raise PcpinnError(f"there is no field {self.field!r}", "see the fields of the problem")
+
+    def observed(self, problem: Problem) -> Callable[[Tensor, Tensor], Tensor]:
+        """The observable as a function of a point (d,), time last, and of the state (C, 1 + d) there."""
+        assert self.observable is not None
+        over_time = problem.over_time
+        function = with_time(self.observable, over_time)
+
+        def at_point(x: Tensor, state: Tensor) -> Tensor:
+            result = function(*place_and_time(x, over_time), *unpack(state, problem.unknowns, over_time))
+            if not isinstance(result, Tensor) or result.ndim:
+                raise PcpinnError("the observable does not return one number", "return a tensor of shape ()")
+            return result
+
+        return at_point
 
     def subset(self, keep: np.ndarray) -> Observations:
         """Some of the rows."""

@@ -14,8 +14,8 @@ from ..discretize.slabs import TimeSlabs
 from ..discretize.space import ScalarSpace
 from ..errors import PcpinnError
 from ..files import read_tensors
-from ..mesh.slab_mesh import SlabMesh
-from ..problem.conditions import Dirichlet, Neumann
+from ..mesh.slab_mesh import ENDS, SlabMesh
+from ..problem.conditions import Initial, Neumann
 from ..problem.problem import Problem
 from ..solution.solution import Solution
 from ..solve.settings import Settings
@@ -54,12 +54,12 @@ def restored_uncertainty(path: Path, plain: Solution) -> Uncertainty:
 def restored_form(plain: Solution) -> FiniteElements | TimeSlabs:
     """The discretisation of a run, from its mesh, fields and settings; for nodes and interpolation alone."""
     settings, mesh = Settings.from_dict(plain.settings), plain.mesh
-    names = {name: Neumann(0.0) for name in mesh.boundary_names}
+    names = {name: Neumann(0.0) for name in mesh.boundary_names if not (mesh.has_time and name in ENDS)}
     source = _nothing(len(plain.fields))
     if not isinstance(mesh, SlabMesh):
         stand_in = Problem(mesh, source=source, fields=plain.fields, boundary=_per_field(names, plain))
         return FiniteElements(stand_in, mesh, settings.mesh.degree, settings.mesh.quadrature)
-    conditions = {**names, "initial": {f.name: Dirichlet(_zeros(f.components)) for f in plain.fields}}
+    conditions = {**names, "initial": {f.name: Initial(_zeros(f.components)) for f in plain.fields}}
     stand_in = Problem(mesh, source=source, fields=plain.fields, boundary=_per_field(conditions, plain))
     return TimeSlabs(
         stand_in, mesh, settings.time.scheme, settings.time.order, settings.mesh.degree, settings.mesh.quadrature

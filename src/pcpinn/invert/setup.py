@@ -14,7 +14,7 @@ import torch
 from skfem.helpers import dot, grad
 
 from ..discretize.finite_elements import FiniteElements
-from ..discretize.pointwise import guard
+from ..discretize.pointwise import Pointwise, guard, place_and_time
 from ..discretize.slabs import TimeSlabs
 from ..discretize.space import ScalarSpace
 from ..errors import PcpinnError
@@ -48,7 +48,31 @@ def make_equations(family: Family, mesh: AnyMesh, settings: Settings) -> Equatio
                 extended, mesh, settings.time.scheme, settings.time.order, recipe.degree, recipe.quadrature, start
             ),
         )
-    return Equations(family, FiniteElements(extended, mesh, recipe.degree, recipe.quadrature))
+    count = ScalarSpace(mesh, extended.unknowns[0].degree_in(recipe.degree)).size
+    start = family.start.expand(count, -1).clone()
+    form = FiniteElements(extended, mesh, recipe.degree, recipe.quadrature, start)
+    _refuse_moving_density(family, form)
+    return Equations(family, form)
+
+
+def _refuse_moving_density(family: Family, form: FiniteElements) -> None:
+    """Of a coefficient that depends on time no time derivative is known, so it must not stand in the density."""
+    moving = {
+        name: family.columns(name).start
+        for name, unknown in family.unknowns.items()
+        if isinstance(unknown, Coefficient) and unknown.over_time
+    }
+    if family.extended.density is None or not moving:
+        return
+    x = form.sample_points()
+    state = torch.ones(len(x), form.components, 1 + form.mesh.dimension, dtype=torch.float64)
+    by_x = guard(torch.func.vmap(torch.func.jacfwd(Pointwise(form.problem).density)), x, state)  # (m, C, K + d)
+    for name, column in moving.items():
+        if bool((by_x[..., column] != 0).any()):
+            raise PcpinnError(
+                f"the density depends on coefficient {name!r}, which depends on time",
+                "write the time derivative out in source, with a coefficient of its own where it is needed",
+            )
 
 
 def space_of(equations: Equations) -> ScalarSpace:
@@ -70,7 +94,8 @@ def known_nodes(name: str, unknown: Coefficient, equations: Equations) -> tuple[
             raise PcpinnError(f"{name!r} is known on {boundary!r}, which is no boundary", f"the boundaries are {names}")
         at = space.boundary_nodes(space.mesh.facets(boundary))
         x = torch.from_numpy(space.nodes[at])
-        values = guard(torch.func.vmap(_value_of(given)), x).numpy()
+        over_time = equations.family.base.over_time and space.mesh.has_time  # slabs have nodes in space
+        values = guard(torch.func.vmap(value_function(given, over_time)), x).numpy()
         if values.shape != (len(at),) or not np.isfinite(values).all():
             raise PcpinnError(f"known values of {name!r} on {boundary!r} are not finite numbers", "check the formula")
         if unknown.low is not None and (values <= unknown.low).any():
@@ -83,8 +108,9 @@ def known_nodes(name: str, unknown: Coefficient, equations: Equations) -> tuple[
     return at, value[at]
 
 
-def _value_of(given: Value) -> Callable[[torch.Tensor], torch.Tensor]:
-    return lambda p: torch.as_tensor(evaluate(given, p), dtype=torch.float64) + 0 * p[0]
+def value_function(given: Value, over_time: bool) -> Callable[[torch.Tensor], torch.Tensor]:
+    """A value that a coefficient is known to have, as a function of a point (d,), over time with t last."""
+    return lambda p: torch.as_tensor(evaluate(given, *place_and_time(p, over_time)), dtype=torch.float64) + 0 * p[0]
 
 
 def coefficient_prior(name: str, unknown: Coefficient, equations: Equations) -> FieldPrior | None:

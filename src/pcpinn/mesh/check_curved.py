@@ -10,7 +10,7 @@ from .topology import Facets
 
 _EDGES = [(0, 1), (1, 2), (0, 2)]  # corners next to the nodes 3, 4, 5
 _FINE = 8  # subdivisions of the lattice on which a doubtful triangle is looked at
-_REMEDY = "use a smaller mesh_size, or straight cells (curved=False, or a first-order mesh file)"
+_REMEDY = "use a smaller size, or straight cells (curved=False, or a first-order mesh file)"
 
 
 def check_curved(mesh: Mesh, facets: Facets, volume: np.ndarray) -> None:

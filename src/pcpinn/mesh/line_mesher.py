@@ -9,8 +9,8 @@ from ..problem.shapes import Interval, Shape
 from .mesh import Mesh
 
 
-def mesh_line(shape: Shape, mesh_size: float) -> Mesh:
-    """Cells of at most `mesh_size` between the end points that occur in a one-dimensional shape."""
+def mesh_line(shape: Shape, size: float) -> Mesh:
+    """Cells of at most `size` between the end points that occur in a one-dimensional shape."""
     ends = [
         (value, name)
         for part in shape.primitives
@@ -29,7 +29,7 @@ def mesh_line(shape: Shape, mesh_size: float) -> Mesh:
     boundaries: dict[str, list[list[int]]] = {}
     count = 0
     for i in kept:
-        pieces = max(1, int(np.ceil((stops[i + 1] - stops[i]) / mesh_size * (1.0 - 1e-9))))
+        pieces = max(1, int(np.ceil((stops[i + 1] - stops[i]) / size * (1.0 - 1e-9))))
         points = np.linspace(stops[i], stops[i + 1], pieces + 1)
         continues = i > 0 and i - 1 in kept
         first = count - 1 if continues else count

@@ -20,7 +20,7 @@ _TO_OUR_ORDER = [0, 1, 2, 5, 3, 4]
 
 def mesh_shape(
     shape: Shape,
-    mesh_size: float,
+    size: float,
     *,
     curved: bool = True,
     grading: float | None = None,
@@ -49,8 +49,8 @@ def mesh_shape(
         )
     for number, pair in enumerate(periodic):
         _identify(solid, shape.dimension, pair, f"periodic{number}", occ)
-    smallest = min([0.01 * mesh_size, *(0.1 * h for _, h in fine)])
-    options = {"maxh": mesh_size / scale, "minedgelen": min(1e-3, smallest / scale)}
+    smallest = min([0.01 * size, *(0.1 * h for _, h in fine)])
+    options = {"maxh": size / scale, "minedgelen": min(1e-3, smallest / scale)}
     options |= {k: v for k, v in (("grading", grading), ("curvaturesafety", curvature)) if v is not None}
     try:
         parameters = _parameters(options, [((np.asarray(x) - lower) / scale, h / scale) for x, h in fine])
@@ -59,11 +59,11 @@ def mesh_shape(
             result.SecondOrder()
     except Exception as error:
         raise PcpinnError(
-            f"netgen could not mesh the domain with mesh_size {mesh_size:g}: {error}",
-            "try another mesh_size, and avoid sides that almost touch",
+            f"netgen could not mesh the domain with size {size:g}: {error}",
+            "try another size, and avoid sides that almost touch",
         ) from error
     mesh = _to_mesh(result, shape.dimension)
-    _check_complete(mesh, volume, mesh_size)
+    _check_complete(mesh, volume, size)
     nodes = lower + scale * mesh.nodes
     for bound in (lower, upper):  # scaling back must not push sides off by a rounding error
         nodes = np.where(np.abs(nodes - bound) <= 1e-12 * scale, bound, nodes)
@@ -79,15 +79,15 @@ def _parameters(options: dict[str, float], fine: Sequence[tuple[np.ndarray, floa
     return parameters
 
 
-def _check_complete(mesh: Mesh, volume: float, mesh_size: float) -> None:
+def _check_complete(mesh: Mesh, volume: float, size: float) -> None:
     """netgen may give up, print a message and return what it has: holes and cells outside the domain."""
     corners = mesh.nodes[mesh.vertices]
     measured = np.abs(np.linalg.det(corners[:, 1:] - corners[:, :1])).sum() / factorial(mesh.dimension)
     named = sum(len(rows) for rows in mesh.boundaries.values())
     if named != len(facets_of(mesh.vertices).boundary) or abs(measured - volume) > 0.5 * volume:
         raise PcpinnError(
-            f"netgen could not mesh the whole domain with mesh_size {mesh_size:g}",
-            "use a smaller mesh_size or a larger curvature, and avoid sides that almost touch",
+            f"netgen could not mesh the whole domain with size {size:g}",
+            "use a smaller size or a larger curvature, and avoid sides that almost touch",
         )
 
 

@@ -187,7 +187,7 @@ class _HostSolver:
         except (RuntimeError, MemoryError) as error:
             raise PcpinnError(
                 f"the factorisation of a step failed: {error}",
-                "check the boundary conditions; take shorter steps (time_cells) or lower drop_tolerance",
+                "check the boundary conditions; take shorter steps or lower drop_tolerance",
             ) from error
         self.fill = (self._lu.L.nnz + self._lu.U.nnz) / A.nnz
         self._dtype = A.dtype

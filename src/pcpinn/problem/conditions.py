@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ..errors import PcpinnError
+from .arguments import takes_time, with_time
 from .field import Local
 
 Value = float | Sequence[Any] | torch.Tensor | Callable[..., Any]
@@ -21,9 +24,21 @@ class Condition:
 
 @dataclass(frozen=True)
 class Dirichlet(Condition):
-    """u = value. The value is a number, one per component (None leaves a component free), or a function of x."""
+    """u = value. The value is a number, one per component (None leaves a component free), or a function of x or (x, t)."""
 
     value: Value = 0.0
+
+
+@dataclass(frozen=True)
+class Initial(Dirichlet):
+    """u = value at the start of time, on "initial"; and u_t = rate there, for equations of second order in time.
+
+    Every field whose time derivative stands in the equations needs one; `rate` is given if, and only if, the density of the
+    problem depends on u.dt. Both are numbers, one per component, or functions of x.
+    """
+
+    value: Value = 0.0
+    rate: Value | None = None
 
 
 @dataclass(frozen=True)
@@ -40,8 +55,8 @@ class Free(Dirichlet):
 class NaturalCondition(Condition):
     """A condition on the normal flux, flux . n = g; it enters the weak form as a boundary integral."""
 
-    def normal_flux(self, x: torch.Tensor, n: torch.Tensor, own: Local, fields: Sequence[Local]) -> Any:
-        """g at one point: x (d,), outward normal n (d,), the field itself and all fields there."""
+    def normal_flux(self, x: Tensor, t: Tensor | None, n: Tensor, own: Local, fields: Sequence[Local]) -> Any:
+        """g at one point: x (d,), time t () or None, outward normal n (d,), the field itself and all fields there."""
         raise NotImplementedError
 
 
@@ -51,8 +66,10 @@ class Neumann(NaturalCondition):
 
     value: Value = 0.0
 
-    def normal_flux(self, x: torch.Tensor, n: torch.Tensor, own: Local, fields: Sequence[Local]) -> Any:  # noqa: D102
-        return evaluate(self.value, x)
+    def normal_flux(  # noqa: D102
+        self, x: Tensor, t: Tensor | None, n: Tensor, own: Local, fields: Sequence[Local]
+    ) -> Any:
+        return evaluate(self.value, x, t)
 
 
 @dataclass(frozen=True)
@@ -62,40 +79,26 @@ class Robin(NaturalCondition):
     coefficient: Value
     value: Value = 0.0
 
-    def normal_flux(self, x: torch.Tensor, n: torch.Tensor, own: Local, fields: Sequence[Local]) -> Any:  # noqa: D102
-        return evaluate(self.value, x) - evaluate(self.coefficient, x) * own.value
+    def normal_flux(  # noqa: D102
+        self, x: Tensor, t: Tensor | None, n: Tensor, own: Local, fields: Sequence[Local]
+    ) -> Any:
+        return evaluate(self.value, x, t) - evaluate(self.coefficient, x, t) * own.value
 
 
 @dataclass(frozen=True)
 class Natural(NaturalCondition):
-    """flux . n = function(x, n, *fields): the general form, with the outward normal n."""
+    """flux . n = function(x, n, *fields), or function(x, t, n, *fields): the general form, with the outward normal n."""
 
     function: Callable[..., Any]
 
-    def normal_flux(self, x: torch.Tensor, n: torch.Tensor, own: Local, fields: Sequence[Local]) -> Any:  # noqa: D102
-        return self.function(x, n, *fields)
+    def normal_flux(  # noqa: D102
+        self, x: Tensor, t: Tensor | None, n: Tensor, own: Local, fields: Sequence[Local]
+    ) -> Any:
+        return self._function(x, t, n, *fields) if t is not None else self.function(x, n, *fields)
 
-
-@dataclass(frozen=True)
-class Cauchy(Dirichlet, NaturalCondition):
-    """u = value *and* flux . n = rate: the initial data of a problem of second order in time, as a boundary of space-time.
-
-    Its counterpart is `Open` on the opposite boundary. For u_tt = c^2 u_xx with flux (c^2 u_x, -u_t), the outward normal
-    at the start is (0, -1), so rate = u_t. Stable if the time step resolves the crossing of a cell, c dt <= dx / 2 or so.
-    """
-
-    rate: Value = 0.0
-
-    def normal_flux(self, x: torch.Tensor, n: torch.Tensor, own: Local, fields: Sequence[Local]) -> Any:  # noqa: D102
-        return evaluate(self.rate, x)
-
-
-@dataclass(frozen=True)
-class Open(Condition):
-    """Nothing is known here (the final time of a wave): the equations tested on the `Cauchy` boundary `partner` take the
-    place of those tested here."""
-
-    partner: str = "initial"
+    @cached_property
+    def _function(self) -> Callable[..., Any]:
+        return with_time(self.function, over_time=True)
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,10 @@ class Periodic(Condition):
 
 @dataclass(frozen=True)
 class Pin:
-    """u = value at the mesh node nearest to a point: fixes the constant that a pressure or a pure Neumann problem lacks."""
+    """u = value at the mesh node nearest to a point: fixes the constant that a pressure or a pure Neumann problem lacks.
+
+    In a problem over time the point is one of space, and the value holds at all times.
+    """
 
     at: Sequence[float]
     value: float = 0.0
@@ -125,9 +131,23 @@ class Pin:
             )
 
 
-def evaluate(value: Value, x: torch.Tensor) -> Any:
-    """A constant, or the function's value at x."""
-    result = value(x) if callable(value) else value
+def evaluate(value: Value, x: Tensor, t: Tensor | None = None) -> Any:
+    """A constant, or the function's value at x and, in a problem over time, t.
+
+    Raises:
+        PcpinnError: for a function of (x, t) where there is no t.
+    """
+    if not callable(value):
+        result: Any = value
+    elif not takes_time(value):
+        result = value(x)
+    elif t is not None:
+        result = value(x, t)
+    else:
+        raise PcpinnError(
+            "a value is a function of (x, t) in a problem without a time of its own",
+            "write a function of x; where time is a coordinate, it is x[-1]",
+        )
     return torch.as_tensor(result, dtype=x.dtype, device=x.device) if isinstance(result, list | tuple) else result
 
 
@@ -137,5 +157,5 @@ def require_condition(condition: object, boundary: str) -> Condition:
         return condition
     raise PcpinnError(
         f"boundary {boundary!r} is given {condition!r}, which is not a condition",
-        "write Dirichlet(...), Neumann(...), Robin(...), Natural(...), Periodic(...), or Cauchy(...) with Open()",
+        "write Dirichlet(...), Neumann(...), Robin(...), Natural(...), Periodic(...), or Initial(...) at the start of time",
     )

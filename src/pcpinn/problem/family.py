@@ -7,6 +7,7 @@ that know the unknowns there, so that residuals, matrices and derivatives by the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +15,8 @@ import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
-from .conditions import Condition, Dirichlet, Free, Natural, NaturalCondition, Neumann, evaluate
+from .arguments import with_time
+from .conditions import Condition, Dirichlet, Free, Initial, Natural, NaturalCondition, Neumann, evaluate
 from .problem import Problem
 from .unknowns import Coefficient, Parameter, Unknown
 
@@ -23,7 +25,7 @@ class Family:
     """build(**unknowns) -> Problem, with names, sizes and first guesses of the unknowns.
 
     Args:
-        build: gets a tensor for each `Parameter`, a function of x for each `Coefficient`.
+        build: gets a tensor for each `Parameter`, a function of x, or of (x, t), for each `Coefficient`.
         unknowns: by name.
 
     Raises:
@@ -83,7 +85,7 @@ class Family:
         for name, unknown in self.unknowns.items():
             columns = self.columns(name)
             own = values[columns.start : columns.stop] if unknown.is_vector else values[columns.start]
-            given[name] = _constant(own) if isinstance(unknown, Coefficient) else own
+            given[name] = _function(name, own, unknown.over_time) if isinstance(unknown, Coefficient) else own
         try:
             problem = self.build(**given)
         except TypeError as error:
@@ -98,13 +100,7 @@ class Family:
     @cached_property
     def extended(self) -> Problem:
         """One Problem on extended points (K + d,)."""
-        base, K = self.base, self.count
-
-        def function(what: str) -> Callable[..., Any] | None:
-            if getattr(base, what) is None:
-                return None
-            return lambda x, *fields: getattr(self.at(x[:K]), what)(x[K:], *fields)
-
+        base = self.base
         boundary = {
             name: {f: self._condition(name, f, condition) for f, condition in by_field.items()}
             for name, by_field in base.conditions.items()
@@ -112,48 +108,69 @@ class Family:
         unknown = [name for name, by_field in boundary.items() if any(isinstance(c, Free) for c in by_field.values())]
         boundary = {name: boundary[name] for name in [*unknown, *(n for n in boundary if n not in unknown)]}
         # Where boundaries meet the later one counts: what is known wins.
-        return Problem(base.domain, function("flux"), function("source"), boundary, base.unknowns, base.pins, base.name)
+        flux, source, density = (self._function_at(what) for what in ("flux", "source", "density"))
+        return replace(base, flux=flux, source=source, density=density, boundary=boundary)
+
+    def _function_at(self, what: str) -> Callable[..., Any] | None:
+        """flux, source or density as a function of extended points."""
+        K = self.count
+        if getattr(self.base, what) is None:
+            return None
+        if self.base.over_time:
+            return lambda x, t, *fields: with_time(getattr(self.at(x[:K]), what), True)(x[K:], t, *fields)
+        return lambda x, *fields: getattr(self.at(x[:K]), what)(x[K:], *fields)
 
     def _condition(self, boundary: str, name: str, condition: Condition) -> Condition:
         K = self.count
-        if type(condition) is Dirichlet:
-            return Dirichlet(self._value(boundary, name, condition.value))
+        if isinstance(condition, Initial) and condition.rate is not None:
+            raise PcpinnError(
+                f"{name!r} is of second order in time, which does not go with unknown coefficients",
+                "write a wave as two fields, u_t = v and v_t = ..., each with its initial values",
+            )
+        if isinstance(condition, Dirichlet) and not isinstance(condition, Free):
+            return replace(condition, value=self._value(boundary, name, condition.value))
         if isinstance(condition, Free) or not isinstance(condition, NaturalCondition):
             return condition
         if isinstance(condition, Neumann) and isinstance(condition.value, int | float):
-            return condition  # a number that depends on nothing: slabs of time know Neumann(0) at their end
-        if isinstance(condition, Dirichlet):
-            raise PcpinnError(
-                f"{type(condition).__name__} on {boundary!r} cannot be used with unknown coefficients",
-                "write a wave as two fields with initial values",
-            )
+            return condition  # a number that depends on nothing
         position = [f.name for f in self.base.unknowns].index(name)
 
-        def natural(x: Tensor, n: Tensor, *fields: Any) -> Any:
+        def natural(x: Tensor, t: Tensor | None, n: Tensor, *fields: Any) -> Any:
             own = self.at(x[:K]).conditions[boundary][name]
             assert isinstance(own, NaturalCondition)
-            return own.normal_flux(x[K:], n, fields[position], fields)
+            return own.normal_flux(x[K:], t, n, fields[position], fields)
 
-        return Natural(natural)
+        return Natural(natural if self.base.over_time else lambda x, n, *fields: natural(x, None, n, *fields))
 
     def _value(self, boundary: str, name: str, value: Any) -> Any:
         """The prescribed value as a function of extended points; lists (None leaves a component free) stay lists."""
         K = self.count
 
-        def at(x: Tensor, index: int | None = None) -> Any:
-            condition = self.at(x[:K]).conditions[boundary][name]
-            assert isinstance(condition, Dirichlet)
-            own = condition.value
-            return evaluate(own if index is None else own[index], x[K:])  # type: ignore[index]
+        def part(index: int | None) -> Callable[..., Any]:
+            def at(x: Tensor, t: Tensor | None) -> Any:
+                condition = self.at(x[:K]).conditions[boundary][name]
+                assert isinstance(condition, Dirichlet)
+                own = condition.value
+                return evaluate(own if index is None else own[index], x[K:], t)  # type: ignore[index]
+
+            return at if self.base.over_time else lambda x: at(x, None)
 
         if isinstance(value, list | tuple):
-            return [None if v is None else _at_index(at, i) for i, v in enumerate(value)]
-        return at
+            return [None if v is None else part(i) for i, v in enumerate(value)]
+        return part(None)
 
 
-def _at_index(function: Callable[..., Any], index: int) -> Callable[[Tensor], Any]:
-    return lambda x: function(x, index)
+def _function(name: str, value: Tensor, over_time: bool) -> Callable[..., Tensor]:
+    """A coefficient as the problem's functions call it: it has its value at the point of evaluation, whatever that is."""
 
+    def coefficient(*place: Any) -> Tensor:
+        if len(place) != 1 + over_time:
+            raise PcpinnError(
+                f"coefficient {name!r} is called with {len(place)} arguments",
+                f"call it {name}(x, t), since over_time=True"
+                if over_time
+                else f"call it {name}(x); with Coefficient(over_time=True) it is {name}(x, t)",
+            )
+        return value
 
-def _constant(value: Tensor) -> Callable[..., Tensor]:
-    return lambda x=None: value
+    return coefficient

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 
@@ -52,17 +51,34 @@ class Field:
         return own
 
 
-class Local(NamedTuple):
+@dataclass(frozen=True)
+class Local:
     """A field at one point.
 
     Attributes:
         value: () for a scalar, (c,) for a vector.
-        grad: (d,) for a scalar, (c, d) for a vector: `grad[i, j]` is the derivative of component i along axis j.
-            With time as the last coordinate, `grad[..., -1]` is the time derivative.
+        grad: (d,) for a scalar, (c, d) for a vector: `grad[i, j]` is the derivative of component i along axis j of space.
+            Only where time is a coordinate (`shape.over(0, 1, coordinate=True)`) is its last axis time.
+        rate: derivative in time, of the shape of value; None in problems without time. Read it as `dt`.
     """
 
     value: torch.Tensor
     grad: torch.Tensor
+    rate: torch.Tensor | None = None
+
+    @property
+    def dt(self) -> torch.Tensor:
+        """Derivative in time, () or (c,).
+
+        Raises:
+            PcpinnError: when the problem has no time, or has it as a coordinate.
+        """
+        if self.rate is None:
+            raise PcpinnError(
+                "u.dt stands in a problem without a time of its own",
+                "use a domain over time, shape.over(0, 1); where time is a coordinate, u_t is u.grad[..., -1]",
+            )
+        return self.rate
 
 
 def as_fields(fields: object) -> tuple[Field, ...]:

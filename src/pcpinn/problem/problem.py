@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from ..errors import PcpinnError, PcpinnWarning
 from .conditions import Condition, Periodic, Pin, require_condition
 from .field import Field, as_fields
+from .time_checks import check_time
 
 
 @runtime_checkable
@@ -24,27 +25,36 @@ class DomainLike(Protocol):
     def boundary_names(self) -> tuple[str, ...]:
         """Names that conditions may refer to."""
 
+    @property
+    def has_time(self) -> bool:
+        """Whether the last coordinate is time."""
+
 
 @dataclass(frozen=True)
 class Problem:
-    """source(x, u) - div flux(x, u) = 0 on a domain, with conditions on its named boundaries.
+    """d/dt density(x, u) + source(x, u) - div flux(x, u) = 0 on a domain, with conditions on its named boundaries.
 
-    `flux` and `source` are functions of *one point*: x is a tensor (d,), each field a `Local` with `.value` and `.grad`.
-    They are written with torch operations, and are evaluated at many points at once by `torch.func.vmap`.
+    `flux`, `source` and `density` are functions of *one point*: x is a tensor (d,), each field a `Local` with `.value` and
+    `.grad`. In a problem over time x and `.grad` are those of space, there is a `.dt`, and a function that needs the time
+    takes it as its second parameter, called t: flux(x, t, *fields). They are written with torch operations, and are evaluated
+    at many points at once by `torch.func.vmap`.
 
     Attributes:
         domain: a shape (`Rectangle(...) - Disk(...)`), a shape over time (`Interval(0, 1).over(0, 2)`), or a mesh.
         flux: flux(x, *fields) -> (d,) for a scalar field, (c, d) for a vector; a tuple, one per field, for several.
         source: source(x, *fields) -> () or (c,), likewise. A right-hand side f enters as -f.
+        density: density(x, *fields) -> () or (c,), likewise: u.value for heat and flow, u.dt for waves; None for an equation
+            without a rate.
         boundary: name -> condition, or name -> {field name: condition}.
         fields: "u", Field("u", components=2), or several of them.
-        pins: values fixed at single points.
+        pins: values fixed at single points of space.
         name: for titles and run folders.
     """
 
     domain: DomainLike
     flux: Callable[..., Any] | None = None
     source: Callable[..., Any] | None = None
+    density: Callable[..., Any] | None = field(default=None, kw_only=True)
     boundary: Mapping[str, Condition | Mapping[str, Condition]] = field(default_factory=dict)
     fields: Sequence[Field] | Field | str = "u"
     pins: Sequence[Pin] = ()
@@ -56,18 +66,27 @@ class Problem:
                 f"the domain is {self.domain!r}, which is neither a shape nor a mesh",
                 "use shapes such as Rectangle((0, 0), (1, 1)), or read_mesh('file.msh')",
             )
-        if self.flux is None and self.source is None:
+        if self.flux is None and self.source is None and self.density is None:
             raise PcpinnError("the problem has neither flux nor source", "give flux=lambda x, u: u.grad, for instance")
-        for what, function in (("flux", self.flux), ("source", self.source)):
+        for what, function in (("flux", self.flux), ("source", self.source), ("density", self.density)):
             if function is not None and not callable(function):
                 raise PcpinnError(f"{what} is {function!r}, not a function", f"write {what}=lambda x, u: ...")
         object.__setattr__(self, "fields", as_fields(self.fields))
         object.__setattr__(self, "boundary", self._normalised_boundary())
         object.__setattr__(self, "pins", (self.pins,) if isinstance(self.pins, Pin) else tuple(self.pins))
         for pin in self.pins:
-            components = self.field(pin.field or self.unknowns[0].name).components
-            if not 0 <= pin.component < components:
-                raise PcpinnError(f"{pin} is for component {pin.component}", f"the field has {components}, from 0")
+            self._check_pin(pin)
+        check_time(self.over_time, self.domain.has_time, self.density is not None, self.unknowns, self.conditions)
+
+    def _check_pin(self, pin: Pin) -> None:
+        components = self.field(pin.field or self.unknowns[0].name).components
+        if not 0 <= pin.component < components:
+            raise PcpinnError(f"{pin} is for component {pin.component}", f"the field has {components}, from 0")
+        if len(pin.at) != self.dimension:
+            which = "space has" if self.over_time else "the domain has"
+            raise PcpinnError(
+                f"pin at {tuple(pin.at)} has {len(pin.at)} coordinates", f"{which} {self.dimension}: give as many"
+            )
 
     @property
     def unknowns(self) -> tuple[Field, ...]:
@@ -83,6 +102,22 @@ class Problem:
     def conditions(self) -> dict[str, dict[str, Condition]]:
         """Boundary name -> field name -> condition."""
         return self.boundary  # type: ignore[return-value]
+
+    @property
+    def over_time(self) -> bool:
+        """Whether the problem has a time of its own, which is no component of x."""
+        return self.domain.has_time and not getattr(self.domain, "coordinate", False)
+
+    @property
+    def dimension(self) -> int:
+        """Number of components of x and of gradients, as the problem's functions see them."""
+        return self.domain.dimension - self.over_time
+
+    @property
+    def second_order_fields(self) -> tuple[str, ...]:
+        """Fields whose equation is of second order in time, by their initial conditions: those with a rate."""
+        given = self.conditions.get("initial", {})
+        return tuple(f.name for f in self.unknowns if getattr(given.get(f.name), "rate", None) is not None)
 
     @property
     def periodic_pairs(self) -> tuple[tuple[str, str], ...]:
@@ -125,7 +160,8 @@ class Problem:
                 raise PcpinnError(
                     f"there is no boundary called {name!r}", f"the boundaries of this domain are: {known}"
                 )
-        silent = sorted(set(names) - set(self.conditions) - set(partners))
+        ends = {"initial", "final"} if self.over_time else set()  # what is needed there depends on the order in time
+        silent = sorted(set(names) - set(self.conditions) - set(partners) - ends)
         if silent:
             warnings.warn(
                 f"no condition on {', '.join(map(repr, silent))}: taken as natural, flux . n = 0. "

@@ -16,7 +16,13 @@ _EDGE = 1e-12  # points this close to the boundary, relative to the extent, coun
 
 
 class Domain(ABC):
-    """Where a problem is posed: a shape in space, or a shape over a span of time."""
+    """Where a problem is posed: a shape in space, or a shape over a span of time.
+
+    Attributes:
+        has_time: whether the last coordinate of its points is time.
+    """
+
+    has_time: bool = False
 
     @property
     @abstractmethod
@@ -68,9 +74,15 @@ class Shape(Domain):
         """(n, d) points -> (n,) bool, true inside and on the boundary."""
         return self.level(checks.points_array(points, self.dimension)) <= _EDGE * self.extent
 
-    def over(self, start: float, end: float) -> SpaceTime:
-        """This shape from time `start` to time `end`, with time as the last coordinate."""
-        return SpaceTime(self, start, end)
+    def over(self, start: float, end: float, coordinate: bool = False) -> SpaceTime:
+        """This shape from time `start` to time `end`.
+
+        Args:
+            start, end: of time.
+            coordinate: whether problems on it take time as one more coordinate of space: the last component of x and of
+                gradients, with ordinary boundaries "initial" and "final".
+        """
+        return SpaceTime(self, start, end, coordinate)
 
     def __add__(self, other: Shape | Iterable[Shape]) -> Shape:
         others = self._others(other, "+")
@@ -203,11 +215,20 @@ class Difference(Shape):
 
 @dataclass(frozen=True)
 class SpaceTime(Domain):
-    """A shape over a span of time; points are (x, ..., t). Its boundary adds "initial" and "final"."""
+    """A shape over a span of time; points are (x, ..., t). Its boundary adds "initial" and "final".
+
+    Attributes:
+        shape: in space.
+        start, end: of time.
+        coordinate: whether problems on it take time as a coordinate of space (see `Shape.over`).
+    """
 
     shape: Shape
     start: float
     end: float
+    coordinate: bool = False
+
+    has_time = True  # not a field: every span of time has it
 
     def __post_init__(self) -> None:
         if not isinstance(self.shape, Shape):

@@ -65,18 +65,18 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A function to be found, given by a network of its own. The problem's functions call it: a(x).
+    """A function to be found, given by a network of its own. The problem's functions call it: a(x), or a(x, t) over time.
 
     Call it with the point at hand: its value there is all that is known while the equation is evaluated.
 
     Attributes:
         initial: first guess, a constant.
         low: it stays above this; None for no bound.
-        known: boundary name -> its values there, a number or a function of x.
+        known: boundary name -> its values there, a number or a function of x (or of (x, t), if it depends on time).
         kernel: of the smoothness prior, a Gaussian process: se (infinitely smooth), matern (two derivatives), auto (whichever
             explains the data better); "none" for no prior.
         length, scale: over which distance and how much it varies; None chooses them by the evidence of the data.
-        over_time: whether it depends on time; else on space alone.
+        over_time: whether it depends on time, and is called a(x, t); else on space alone.
         width, depth: hidden layers of its network.
     """
 

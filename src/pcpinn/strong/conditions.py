@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from ..discretize.pointwise import BoundaryFlux, Pointwise, dirichlet_values
-from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.points import BoundaryPoints, boundary_points
-from ..problem.conditions import Cauchy, Dirichlet, Free, Open, Periodic
+from ..mesh.slab_mesh import ENDS
+from ..problem.conditions import Dirichlet, Free, Initial, Periodic
 from ..problem.problem import Problem
 from .form import EqualSides, PrescribedFlux, PrescribedValues, Term
 
@@ -31,9 +31,9 @@ def condition_terms(
     """One penalty per condition; `like` gives device and precision. With `hard`, values on boundaries are taken care of.
 
     As in the weak form, a boundary without a condition on a component is natural, flux . n = 0, unless it is the partner of
-    a periodic boundary. An `Open` or a `Free` boundary has no term at all.
+    a periodic boundary. A `Free` boundary has no term at all, nor have the ends of time but for what `Initial` says.
     """
-    pointwise = Pointwise(problem)
+    pointwise = Pointwise(problem, strong=True)
     values: _Values = []
     terms: list[Term] = []
     for name in mesh.boundary_names:
@@ -48,7 +48,7 @@ def condition_terms(
             shift = torch.as_tensor(_centre(mesh, partner) - _centre(mesh, name)).to(like)
             components = torch.tensor(theirs, device=like.device)
             terms.append(EqualSides(pointwise, x, n, shift, components, weight))
-    values += _pins(problem, mesh)
+    values += _pins(problem, mesh, spacing)
     return ([_together(values, weight, like)] if values else []) + terms
 
 
@@ -68,12 +68,15 @@ def _sort(problem: Problem, name: str, points: BoundaryPoints) -> tuple[_Values,
         if isinstance(condition, Periodic):
             partners.setdefault(condition.partner, []).extend(components)
         elif isinstance(condition, Dirichlet):
-            for component, value in zip(components, dirichlet_values(condition, f, x, name), strict=True):
+            given = dirichlet_values(condition, f, x, name, problem.over_time)
+            for component, value in zip(components, given, strict=True):
                 if value is not None:
                     values.append((x, component, value))
-                if value is None or isinstance(condition, Cauchy):
+                if value is None or (isinstance(condition, Initial) and condition.rate is not None):
                     natural.append(component)
-        elif not isinstance(condition, Open) and not (condition is None and _is_partner(problem, name, f.name)):
+        elif not (problem.over_time and name in ENDS) and not (
+            condition is None and _is_partner(problem, name, f.name)
+        ):
             natural.extend(components)
     return values, natural, partners
 
@@ -89,17 +92,18 @@ def _centre(mesh: Mesh, name: str) -> np.ndarray:
     return 0.5 * (nodes.min(axis=0) + nodes.max(axis=0))
 
 
-def _pins(problem: Problem, mesh: Mesh) -> _Values:
+def _pins(problem: Problem, mesh: Mesh, spacing: float) -> _Values:
+    """Values at single points; over time, at moments as close as the other points."""
+    moments: list[tuple[float, ...]] = [()]
+    if problem.over_time:
+        start, end = (float(corner[-1]) for corner in mesh.bounds)
+        moments = [(t,) for t in np.linspace(start, end, 1 + max(1, round((end - start) / spacing)))]
     result: _Values = []
     starts = dict(zip((f.name for f in problem.unknowns), _starts(problem), strict=True))
     for pin in problem.pins:
-        if len(pin.at) != mesh.dimension:
-            raise PcpinnError(
-                f"pin at {tuple(pin.at)} has {len(pin.at)} coordinates", f"the domain has {mesh.dimension}"
-            )
-        x = torch.tensor([list(pin.at)], dtype=torch.float64)
+        x = torch.tensor([[*pin.at, *moment] for moment in moments], dtype=torch.float64)
         component = starts[pin.field or problem.unknowns[0].name] + pin.component
-        result.append((x, component, x.new_tensor([pin.value])))
+        result.append((x, component, x.new_full((len(x),), pin.value)))
     return result
 
 

@@ -28,11 +28,14 @@ def state_at(network: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
 
 
 def strong_residual(pointwise: Pointwise, network: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """source - div flux of the network at points x (n, d): (n, C), differentiable in its weights."""
+    """source - div flux of the network at points x (n, d): (n, C), differentiable in its weights.
+
+    Over time the divergence is that in space and time, with -density as the flux through time: a `pointwise` that is strong.
+    """
     x = x.detach().requires_grad_()
     out = pointwise.evaluate(x.double(), state_at(network, x).double())
     residual = out[:, :, 0]
-    if pointwise.problem.flux is None:
+    if not pointwise.has_flux:
         return residual.to(x.dtype)
     return residual.to(x.dtype) - torch.stack([_divergence(flux, x) for flux in out[:, :, 1:].unbind(1)], dim=1)
 
@@ -64,7 +67,7 @@ class Term(Protocol):
 
 @dataclass(frozen=True)
 class PrescribedValues:
-    """u_component(x) = target, for all Dirichlet and Cauchy conditions and pins of a problem together."""
+    """u_component(x) = target, for all Dirichlet and initial conditions and pins of a problem together."""
 
     x: Tensor  # (m, d)
     component: Tensor  # (m,)

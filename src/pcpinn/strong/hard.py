@@ -49,7 +49,7 @@ class _Held:
 
 
 def make_ansatz(problem: Problem, mesh: Mesh) -> Ansatz | None:
-    """The formula for all Dirichlet, Cauchy and initial values; None if there are none.
+    """The formula for all Dirichlet and initial values; None if there are none.
 
     Raises:
         PcpinnError: when the boundary is not made of whole sides of shapes, or its values cannot be joined smoothly.
@@ -91,16 +91,16 @@ def _held(problem: Problem, mesh: Mesh) -> dict[int, list[_Held]]:
         for f in problem.unknowns:
             condition = problem.conditions.get(name, {}).get(f.name)
             if isinstance(condition, Dirichlet):
-                there = dirichlet_values(condition, f, x, name)
+                there = dirichlet_values(condition, f, x, name, problem.over_time)
                 for k in (k for k, value in enumerate(there) if value is not None):
-                    values = partial(_component, condition, f, name, k)
+                    values = partial(_component, condition, f, name, k, problem.over_time)
                     result[first + k].append(_Held(name, frozenset(nodes.tolist()), x, values))
             first += f.components
     return result
 
 
-def _component(condition: Dirichlet, f: Field, name: str, k: int, x: Tensor) -> Tensor:
-    value = dirichlet_values(condition, f, x, name)[k]
+def _component(condition: Dirichlet, f: Field, name: str, k: int, over_time: bool, x: Tensor) -> Tensor:
+    value = dirichlet_values(condition, f, x, name, over_time)[k]
     assert value is not None
     return value
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import pcpinn
-from pcpinn import Dirichlet, Interval, PcpinnError, Periodic, Problem, Reference, solve
+from pcpinn import Dirichlet, Initial, Interval, PcpinnError, Periodic, Problem, Reference, solve
 from pcpinn.network.marched import MarchedNetwork
 from pcpinn.progress import Progress
 
@@ -19,12 +19,13 @@ def logistic(nonlinear=1.0):
     """u_t = 0.05 u_xx + nonlinear u (1 - u); from a sine."""
     return Problem(
         Interval(0, 1).over(0, 1),
-        flux=lambda x, u: torch.stack([0.05 * u.grad[0], 0 * u.value]),
-        source=lambda x, u: u.grad[1] - nonlinear * u.value * (1 - u.value),
+        density=lambda x, u: u.value,
+        flux=lambda x, u: 0.05 * u.grad,
+        source=lambda x, u: -nonlinear * u.value * (1 - u.value),
         boundary={
             "left": Dirichlet(0.0),
             "right": Dirichlet(0.0),
-            "initial": Dirichlet(lambda x: torch.sin(torch.pi * x[0])),
+            "initial": Initial(lambda x: torch.sin(torch.pi * x[0])),
         },
         name="logistic",
     )
@@ -124,9 +125,10 @@ def test_adam_steps_as_in_the_paper():
 def test_periodic_in_the_network():
     problem = Problem(
         Interval(0, 1).over(0, 1),
-        flux=lambda x, u: torch.stack([0.01 * u.grad[0], 0 * u.value]),
-        source=lambda x, u: u.grad[1] + u.grad[0],
-        boundary={"left": Periodic("right"), "initial": Dirichlet(lambda x: torch.cos(2 * torch.pi * x[0]))},
+        density=lambda x, u: u.value,
+        flux=lambda x, u: 0.01 * u.grad,
+        source=lambda x, u: u.grad[0],
+        boundary={"left": Periodic("right"), "initial": Initial(lambda x: torch.cos(2 * torch.pi * x[0]))},
     )
     solution = solve(problem, dict(**SMALL | {"features": "log", "feature_count": 3, "order": 3}))
     t = np.linspace(0, 1, 7)
@@ -199,12 +201,13 @@ def test_explosion_is_told(tmp_path):
     """u_t = 4000 u^2 blows up at t = 1/4000: nothing can be solved beyond."""
     problem = Problem(
         Interval(0, 1).over(0, 1),
-        flux=lambda x, u: torch.stack([0.01 * u.grad[0], 0 * u.value]),
-        source=lambda x, u: u.grad[1] - 4000 * u.value**2,
+        density=lambda x, u: u.value,
+        flux=lambda x, u: 0.01 * u.grad,
+        source=lambda x, u: -4000 * u.value**2,
         boundary={
             "left": Dirichlet(0.0),
             "right": Dirichlet(0.0),
-            "initial": Dirichlet(lambda x: torch.sin(torch.pi * x[0])),
+            "initial": Initial(lambda x: torch.sin(torch.pi * x[0])),
         },
     )
     with pytest.raises(PcpinnError, match=r"does not converge at t = .*corrections") as caught:
