@@ -174,7 +174,8 @@ class WindowSolver:
                 break
         else:
             report.reason = "newton iterations"
-        if report.final > (0.1 if report.reason == "newton iterations" else 0.5) and not self.space.form.constant:
+        most = 0.1 if report.reason == "newton iterations" else 0.5
+        if not math.isfinite(report.final) or (report.final > most and not self.space.form.constant):
             raise _diverged(report, window)
         return report
 
