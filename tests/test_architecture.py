@@ -10,7 +10,14 @@ import pcpinn
 ROOT = Path(pcpinn.__file__).parent
 ROOMS = ("problem", "mesh", "discretize", "precondition", "network", "train", "strong", "solution", "solve", "invert",
          "condition", "catalog", "baselines", "bench", "study", "cli")  # fmt: skip
-FREE = ("errors", "files", "progress", "environment")  # of no room: may be imported by all, import no room
+FREE = (
+    "errors",
+    "files",
+    "progress",
+    "environment",
+    "clock",
+    "checkpoint",
+)  # of no room: may be imported by all, import no room
 FILES = sorted(ROOT.rglob("*.py"))
 
 

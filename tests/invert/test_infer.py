@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import pcpinn as pc
+from pcpinn.checkpoint import Checkpoint
 from pcpinn.train import Checkpoints
 
 ENDS = {"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0)}
@@ -259,6 +260,43 @@ def test_a_run_taken_up_again_ends_where_it_would_have(tmp_path, monkeypatch, st
     again = pc.infer(rod, data, UNKNOWN, out=tmp_path / "cut", resume=True, **options)
     assert again.result["iterations"] == whole.result["iterations"]
     np.testing.assert_allclose(again.history.losses, whole.history.losses, rtol=1e-8)
+
+
+def test_time_spent_before_an_interruption_counts(tmp_path, monkeypatch):
+    """In all of the run, and in all of its training."""
+    write = Checkpoint.write
+    monkeypatch.setattr(
+        Checkpoint, "write", lambda self, t, f: write(self, t, {**f, "seconds": 100.0, "elapsed": 111.0})
+    )
+    pc.infer(bar, bar_data(0), {"k": pc.Parameter(1.0)}, out=tmp_path / "run", **SMALL)
+    again = pc.infer(bar, bar_data(0), {"k": pc.Parameter(1.0)}, out=tmp_path / "run", resume=True, **SMALL)
+    times = again.result["time"]
+    assert times["train_s"] >= 100
+    assert times["total_s"] > 111
+    assert times["total_s"] >= times["train_s"]
+
+
+def still(k):
+    """No equation in it holds u."""
+    return pc.Problem(pc.Interval(0, 1), flux=lambda x, u: 0 * k * u.grad, source=lambda x, u: 0 * k, boundary=ENDS)
+
+
+@pytest.mark.parametrize(
+    ("problem", "observable", "changes", "message"),
+    [
+        (bar, None, {"preconditioner": "separable"}, "slabs of time"),
+        (bar, None, {"preconditioner": "ilu", "refinement": 2}, "exclude each other"),
+        (still, None, {}, "singular"),
+        (bar, lambda x, u: u.value.item(), {}, None),
+        (bar, lambda x, u: u.grad, {}, "one number"),
+    ],
+)
+def test_what_is_refused_leaves_no_folder(tmp_path, problem, observable, changes, message):
+    data = bar_data(0)
+    data = pc.Observations(data.points, data.values, 0.003, observable=observable)
+    with pytest.raises(pc.PcpinnError, match=message):
+        pc.infer(problem, data, {"k": pc.Parameter(1.0)}, out=tmp_path / "run", **{**SMALL, **changes})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_adam_with_jacobi_anew_in_every_iteration():

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from ..discretize.system import LinearSystem
+from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
 from ..network.mlp import MLP
 from ..precondition import Kept
@@ -58,6 +59,11 @@ def solve(
     """
     settings = (settings or Settings()).updated(changes)
     if settings.march:
+        if start is not None:
+            raise PcpinnError(
+                "start= is for problems that are solved at once; a march begins with the initial values",
+                "leave start= out, or march=",
+            )
         return march(
             problem,
             settings,

@@ -18,6 +18,7 @@ from ...precondition.window_residual import WindowResidual
 from ...progress import Progress
 from ...train import GaussNewton, LeastSquares, Optimiser, Stopping, train
 from ...train.heads import HeadSolver
+from .deadline import Deadline, OutOfTime
 
 _SLOW = 0.3  # a P that leaves more than this of a correction is built anew
 _GOOD = 0.05  # and refined until it leaves no more than this
@@ -129,23 +130,29 @@ class WindowSolver:
     def _component(self) -> Tensor:
         return torch.from_numpy(self.nodes.component_of).to(self.network.theta.device)
 
-    def solve(self, window: Window, weights: np.ndarray, guesses: list[Tensor]) -> WindowReport:
+    def solve(
+        self, window: Window, weights: np.ndarray, guesses: list[Tensor], deadline: Deadline | None = None
+    ) -> WindowReport:
         """Train the network for a window.
 
         Args:
             window: its equations.
             weights: (L n,) of the norm.
             guesses: weights (p,) to start from; the one of the least residual is taken.
+            deadline: when to stop; never by default.
 
         Raises:
             PcpinnError: when Newton's method diverges.
+            OutOfTime: at the deadline.
         """
+        deadline = deadline or Deadline()
         report = WindowReport(damping=self._damping)
         own = self.settings
         U = self._start(window, weights, guesses, report)
         correction, damping = math.inf, 1.0
         best = (math.inf, self.network.theta.detach().clone())
         for _ in range(own.newton):
+            deadline.check()
             matrix, F = self._linearise(window, U), window.residual(U)
             operator = self._operator(matrix, F, U, weights, report)
             move = operator.inverse(F)
@@ -166,7 +173,7 @@ class WindowSolver:
             if correction <= own.tolerance and len(report.residuals) > 1:
                 report.reason = "tolerance"  # never in the first step: a guess that is never trained drifts away
                 break
-            reached = self._train(operator, U, F, damping, correction, report)
+            reached = self._train(operator, U, F, damping, correction, report, deadline)
             U = self.values()
             report.final = reached
             if reached > 0.5 * correction and damping == 1.0 and len(report.residuals) > 1:
@@ -239,6 +246,7 @@ class WindowSolver:
         damping: float,
         correction: float,
         report: WindowReport,
+        deadline: Deadline,
     ) -> float:
         """Train on the linearised window; the relative residual reached."""
         own = self.settings
@@ -254,6 +262,7 @@ class WindowSolver:
         untouched, start = self.network.theta.detach().clone(), float(loss.known_residual().norm())
         residual = start
         for k in range(own.head_steps):
+            deadline.check()
             before, residual = residual, self.heads.step(loss, afresh=k == 0)
             if residual <= wanted or (k and residual > 0.7 * before):
                 break
@@ -261,11 +270,13 @@ class WindowSolver:
             self._set(untouched)
             residual = start
         if residual > wanted and own.iterations:
-            stopping = Stopping(own.iterations, wanted, math.inf, own.patience)
+            stopping = Stopping(own.iterations, wanted, deadline.left, own.patience)
             state = self.optimiser.start(loss, self.seed)
             if "damping" in state and math.isfinite(self._damping):
                 state["damping"].fill_(self._damping)
             training = train(loss, self.optimiser, stopping, state, Progress())
+            if training.reason == "time limit":
+                raise OutOfTime
             if "damping" in state:
                 self._damping = report.damping = float(state["damping"])
             report.iterations += training.iterations
