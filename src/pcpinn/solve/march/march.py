@@ -230,7 +230,8 @@ def _window_solver(space: MarchSpace, network: MLP, plan: Plan, settings: Settin
         patience=settings.patience or 0,
         newton=settings.newton_iterations,
         linear_part=settings.linearisation == "linear-part",
-        causality=settings.causality,
+        causality=settings.causality if plan.per_window > 1 else 0.0,
+        stages=plan.layers // plan.per_window,
         refinement=settings.refinement,
         head_steps=settings.head_steps,
     )
