@@ -14,6 +14,19 @@ from ..solve.settings import Settings
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
+def as_typed(changes: Mapping[str, Any]) -> dict[str, str]:
+    """Changes of settings as one types them, to be recorded."""
+    return {key: _text(value) for key, value in changes.items()}
+
+
+def _text(value: Any) -> str:
+    """Numbers along an axis are separated by commas, axes by semicolons."""
+    if isinstance(value, list | tuple):
+        nested = any(isinstance(v, list | tuple) for v in value)
+        return (";" if nested else ",").join(_text(v) for v in value)
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
 @dataclass(frozen=True)
 class Begun(Generic[AnySettings]):
     """A run as its folder records it.
@@ -24,6 +37,7 @@ class Begun(Generic[AnySettings]):
         source: where the problem came from: its kind ("catalog" or "file"), its name.
         kind, name: of the source.
         preset, parameters: of the problem.
+        changes: what differs from the preset, then and now.
     """
 
     record: dict[str, Any]
@@ -33,6 +47,7 @@ class Begun(Generic[AnySettings]):
     name: str
     preset: str
     parameters: Mapping[str, Any]
+    changes: dict[str, str]
 
 
 def read_begun(
@@ -52,9 +67,10 @@ def read_begun(
         kind, name, preset = source["kind"], source["name"], record["preset"]
         own = settings.from_dict({**record["settings"], **changes})
         parameters = record.get("problem_parameters", {})
+        together = as_typed({**record.get("set", {}), **changes})
     except (KeyError, TypeError, AttributeError) as error:
         raise PcpinnError(f"{folder}/run.json does not say how to continue", "start the solve again") from error
-    return Begun(record, own, source, kind, name, preset, parameters)
+    return Begun(record, own, source, kind, name, preset, parameters, together)
 
 
 def named_again(path: Path | None, source: Mapping[str, Any], folder: Path) -> Path:

@@ -14,6 +14,7 @@ from ..solution.folder import mesh_from_tensors, mesh_tensors
 from ..solution.reference import Reference
 from ..solve.build import make_mesh
 from ..solve.settings import Settings
+from .begun import as_typed
 from .task import Task, catalog_task, same_file
 
 SUFFIX = ".pcpinn"
@@ -56,6 +57,7 @@ def read_prepared(path: Path, changes: dict[str, Any], problem_file: Path | None
             raise PcpinnError(f"{path} has format {metadata['prepared']!r}", f"this version reads format {_FORMAT}")
         record, source = metadata["record"], metadata["record"]["source"]
         settings = Settings.from_dict(metadata["settings"]).updated(changes)
+        together = as_typed({**record.get("set", {}), **changes})
         mesh = mesh_from_tensors(tensors, metadata["mesh"], path)
         if source["kind"] == "catalog":
             task = catalog_task(
@@ -73,4 +75,5 @@ def read_prepared(path: Path, changes: dict[str, Any], problem_file: Path | None
         raise PcpinnError(
             f"{path} is not a prepared problem: {error}", "make it with: pcpinn prepare NAME --out FILE.pcpinn"
         ) from error
-    return replace(task, settings=settings, reference=reference, mesh=mesh)
+    own = {**task.record, "set": together}
+    return replace(task, settings=settings, reference=reference, mesh=mesh, record=own)

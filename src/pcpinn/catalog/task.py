@@ -20,7 +20,7 @@ from ..solution.solution import Solution
 from ..solve.linear import solve
 from ..solve.settings import Settings
 from . import find_entry
-from .begun import named_again, read_begun, require_same
+from .begun import as_typed, named_again, read_begun, require_same
 from .entry import PAPER, PRESETS
 from .pinnacle import FILES, published_reference
 
@@ -30,7 +30,8 @@ _RESUMABLE = ("iterations", "tolerance", "time_limit")
 
 @dataclass(frozen=True)
 class Task:
-    """What to solve, how, against which reference; `record` names it in run.json and result.json.
+    """What to solve, how, against which reference; `record` names it in run.json and result.json, with what differs from
+    its preset (`set`).
 
     `published` holds data of others, for a second comparison that is never mixed up with the first.
     """
@@ -100,6 +101,7 @@ def catalog_task(name: str, preset: str, changes: Mapping[str, Any], reference: 
         "problem": entry.name,
         "preset": preset,
         "problem_parameters": parameters,
+        "set": as_typed(changes),
         "source": {"kind": "catalog", "name": entry.name},
     }
     try:
@@ -140,9 +142,8 @@ def task_from_file(path: Path, preset: str, changes: Mapping[str, Any]) -> Task:
     settings = Settings().updated({**own, **_FILE_PRESETS[preset], **changes})
     source = {"kind": "file", "name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     name = problem.name if problem.name != "problem" else path.stem
-    return Task(
-        problem, settings, reference, {"problem": name, "preset": preset, "problem_parameters": {}, "source": source}
-    )
+    record = {"problem": name, "preset": preset, "problem_parameters": {}, "set": as_typed(changes), "source": source}
+    return Task(problem, settings, reference, record)
 
 
 def task_of_run(
@@ -162,7 +163,7 @@ def task_of_run(
         task = catalog_task(name, preset, begun.parameters)
     else:
         task = same_file(problem_file, begun.source, preset, folder)
-    task = replace(task, settings=settings)
+    task = replace(task, settings=settings, record={**task.record, "set": begun.changes})
     if published is None and isinstance(record.get("published_file"), str):
         published = Path(record["published_file"]).parent
     return task if published is None else task.compared_with(published)
