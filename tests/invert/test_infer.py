@@ -236,6 +236,39 @@ def test_between_the_nodes_networks_do_not_follow_noise():
     assert float(slope[run.model.parts[0]] @ v) == pytest.approx(float((J @ v).sum()), rel=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("a", "kernel"),
+    [(lambda x: 1.5 + 0.5 * np.sin(5 * x), "se"), (lambda x: 1.5 + 0.5 * np.abs((6 * x) % 2 - 1), "matern")],
+    ids=["smooth", "kinks"],
+)
+def test_auto_takes_the_kernel_that_explains_the_data(a, kernel):
+    """-(a u')' = 1, u = 0 at the ends: u' = (C - x) / a. One that is given is kept."""
+    from pcpinn.invert.inference import Inference
+    from pcpinn.invert.settings import InverseSettings
+    from pcpinn.problem.family import Family
+
+    grid = np.linspace(0, 1, 20_001)
+    middle = (grid[1:] + grid[:-1]) / 2
+    slopes = [np.r_[0, np.cumsum(grid[1] * w / a(middle))] for w in (1.0, middle)]
+    u = slopes[1][-1] / slopes[0][-1] * slopes[0] - slopes[1]
+    x, noise = np.linspace(0, 1, 101), 1e-4
+    values = np.interp(x, grid, u) + noise * np.random.default_rng(0).normal(size=101)
+
+    def problem(a):
+        return pc.Problem(pc.Interval(0, 1), flux=lambda x, u: a(x) * u.grad, source=lambda x, u: -1.0, boundary=ENDS)
+
+    found = {}
+    for asked in ("auto", "se", "matern"):
+        known = {"left": float(a(0.0)), "right": float(a(1.0))}
+        family = Family(problem, {"a": pc.Coefficient(initial=1.7, low=0.1, known=known, kernel=asked)})
+        settings = InverseSettings().updated({**SMALL, "cells": (24,), "degree": 2})
+        data = (pc.Observations(x[:, None], values, noise),)
+        run = Inference(family, data, settings, None, None, None, None, None, False)
+        choice = run.discrete.solve(*run._first_guess(), 8, (1, 3, 5), run.discrete.start)
+        found[asked] = choice.hypers[0].kernel
+    assert found == {"auto": kernel, "se": "se", "matern": "matern"}
+
+
 class Stopped(Exception):
     """A kill, as the tests play it."""
 

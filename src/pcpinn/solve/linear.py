@@ -52,10 +52,15 @@ def solve(
         resume: continue the interrupted run in `out` from its last checkpoint, on the mesh that it was begun with.
         mesh: a mesh that is there already, with the boundary names of the problem's domain.
         start: where Newton's method begins: a `Solution` (its network is trained further if it is of the same kind), or a
-            function of points (n, d) with values (n, components). By default the solution of the linear part.
+            function of points (n, d) with values (n, components). By default the solution of the linear part. Not for a
+            march, which begins with the initial values.
+
+    At its time limit (seconds of training, those before a resume included) a solve returns what it has; a march, which has no
+    answer before its end, raises and keeps the windows that are done for `resume`.
 
     Raises:
-        PcpinnError: for anything the user can put right; nothing has been written then.
+        PcpinnError: for anything the user can put right; nothing has been written then, but for a march that reaches its time
+            limit or diverges on its way.
     """
     settings = (settings or Settings()).updated(changes)
     if settings.march:
