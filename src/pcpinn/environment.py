@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import platform
-import resource
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import torch
+
+try:
+    import resource
+except ImportError:  # Windows has no such module
+    resource = None  # type: ignore[assignment]
 
 
 def package_version(name: str) -> str | None:
@@ -37,11 +41,16 @@ def describe_environment(device: torch.device) -> dict[str, Any]:
 
 
 def peak_memory(device: torch.device) -> dict[str, float | None]:
-    """The most memory this process has held so far, on the host and on the GPU, in GiB."""
-    unit = 2**30 if sys.platform == "darwin" else 2**20  # bytes there, KiB elsewhere
-    host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    """The most memory this process has held so far, on the host and on the GPU, in GiB; None where it is not known."""
     on_device = torch.cuda.max_memory_allocated(device) / 2**30 if device.type == "cuda" else None
-    return {"host_gib": round(host, 3), "device_gib": None if on_device is None else round(on_device, 3)}
+    return {"host_gib": _host_memory(), "device_gib": None if on_device is None else round(on_device, 3)}
+
+
+def _host_memory() -> float | None:
+    if resource is None:
+        return None
+    unit = 2**30 if sys.platform == "darwin" else 2**20  # bytes there, KiB elsewhere
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 3)
 
 
 def reset_peak_memory() -> None:

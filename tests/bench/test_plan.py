@@ -19,6 +19,12 @@ def test_suites_come_from_the_catalog():
         suite("everything")
 
 
+def test_every_problem_of_the_paper_is_in_one_suite_of_its_kind():
+    kinds = [*suite("linear"), *suite("nonlinear")]
+    assert len(kinds) == len(set(kinds))
+    assert set(suite("paper")) <= set(kinds)
+
+
 def test_all_combinations_once():
     found = plan(
         methods=("pcpinn", "fem-fit"), presets=("quick", "default"), sweeps=("width=4,5", "degree=1,2"), trials=3

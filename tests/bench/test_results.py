@@ -35,11 +35,6 @@ def test_a_row_holds_what_the_result_does(result):
     assert row.total_s == result["time"]["total_s"]
 
 
-def test_time_of_a_resumed_run_is_at_least_that_of_its_parts(result):
-    resumed = {**result, "time": {"setup_s": 1.0, "train_s": 100.0, "total_s": 3.0}}
-    assert row_of(CELL, resumed).total_s == 101.0
-
-
 def test_a_diverged_run_has_failed(result):
     row = row_of(CELL, {**result, "stopped_by": "not finite"})
     assert not row.finished

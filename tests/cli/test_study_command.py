@@ -5,8 +5,8 @@ import json
 import pytest
 from typed import run
 
+from pcpinn.checkpoint import Checkpoint
 from pcpinn.errors import PcpinnError
-from pcpinn.study.unfinished import Unfinished
 
 TINY = []
 for change in ("values=3", "cells=8", "width=5", "depth=1", "points=16", "iterations=5"):
@@ -57,16 +57,16 @@ def test_an_interrupted_sweep_is_taken_up_again(capfd, tmp_path, monkeypatch):
     assert run(capfd, *options, whole)[0] == 0
     code, _, err = run(capfd, *options, whole, "--resume")
     assert (code, "holds no sweep" in err) == (2, True)
-    write = Unfinished.write
+    write = Checkpoint.write
 
     def stopping(self, *arguments):
         write(self, *arguments)
         raise PcpinnError("stopped", "as the test wants")
 
     monkeypatch.setattr("pcpinn.study.unfinished._EVERY", 0.0)
-    monkeypatch.setattr(Unfinished, "write", stopping)
+    monkeypatch.setattr(Checkpoint, "write", stopping)
     assert run(capfd, *options, cut)[0] == 2
-    monkeypatch.setattr(Unfinished, "write", write)
+    monkeypatch.setattr(Checkpoint, "write", write)
     code, _, err = run(capfd, *options, cut)
     assert (code, "--resume" in err) == (2, True)
     assert run(capfd, *options, cut, "--resume")[0] == 0

@@ -8,6 +8,7 @@ import torch
 from cases import chosen
 
 import pcpinn as pc
+from pcpinn.checkpoint import Checkpoint
 from pcpinn.train import Checkpoints
 
 ENDS = {"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0)}
@@ -264,6 +265,40 @@ def test_between_the_nodes_networks_do_not_follow_noise():
     assert float(slope[run.model.parts[0]] @ v) == pytest.approx(float((J @ v).sum()), rel=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("a", "kernel"),
+    [(lambda x: 1.5 + 0.5 * np.sin(5 * x), "se"), (lambda x: 1.5 + 0.5 * np.abs((6 * x) % 2 - 1), "matern")],
+    ids=["smooth", "kinks"],
+)
+def test_auto_takes_the_kernel_that_explains_the_data(a, kernel):
+    """-(a u')' = 1, u = 0 at the ends: u' = (C - x) / a. One that is given is kept."""
+    from pcpinn.invert.settings import InverseSettings
+
+    from pcpinn.invert.inference import Inference
+    from pcpinn.problem.family import Family
+
+    grid = np.linspace(0, 1, 20_001)
+    middle = (grid[1:] + grid[:-1]) / 2
+    slopes = [np.r_[0, np.cumsum(grid[1] * w / a(middle))] for w in (1.0, middle)]
+    u = slopes[1][-1] / slopes[0][-1] * slopes[0] - slopes[1]
+    x, noise = np.linspace(0, 1, 101), 1e-4
+    values = np.interp(x, grid, u) + noise * np.random.default_rng(0).normal(size=101)
+
+    def problem(a):
+        return pc.Problem(pc.Interval(0, 1), flux=lambda x, u: a(x) * u.grad, source=lambda x, u: -1.0, boundary=ENDS)
+
+    found = {}
+    for asked in ("auto", "se", "matern"):
+        known = {"left": float(a(0.0)), "right": float(a(1.0))}
+        family = Family(problem, {"a": pc.Coefficient(initial=1.7, low=0.1, known=known, kernel=asked)})
+        settings = InverseSettings().updated({**SMALL, "cells": (24,), "degree": 2})
+        data = (pc.Observations(x[:, None], values, noise),)
+        run = Inference(family, data, settings, None, None, None, None, None, False)
+        choice = run.discrete.solve(*run._first_guess(), 8, (1, 3, 5), run.discrete.start)
+        found[asked] = choice.hypers[0].kernel
+    assert found == {"auto": kernel, "se": "se", "matern": "matern"}
+
+
 class Stopped(Exception):
     """A kill, as the tests play it."""
 
@@ -288,6 +323,43 @@ def test_a_run_taken_up_again_ends_where_it_would_have(tmp_path, monkeypatch, st
     again = pc.infer(rod, data, UNKNOWN, out=tmp_path / "cut", resume=True, **options)
     assert again.result["iterations"] == whole.result["iterations"]
     np.testing.assert_allclose(again.history.losses, whole.history.losses, rtol=1e-8)
+
+
+def test_time_spent_before_an_interruption_counts(tmp_path, monkeypatch):
+    """In all of the run, and in all of its training."""
+    write = Checkpoint.write
+    monkeypatch.setattr(
+        Checkpoint, "write", lambda self, t, f: write(self, t, {**f, "seconds": 100.0, "elapsed": 111.0})
+    )
+    pc.infer(bar, bar_data(0), {"k": pc.Parameter(1.0)}, out=tmp_path / "run", **SMALL)
+    again = pc.infer(bar, bar_data(0), {"k": pc.Parameter(1.0)}, out=tmp_path / "run", resume=True, **SMALL)
+    times = again.result["time"]
+    assert times["train_s"] >= 100
+    assert times["total_s"] > 111
+    assert times["total_s"] >= times["train_s"]
+
+
+def still(k):
+    """No equation in it holds u."""
+    return pc.Problem(pc.Interval(0, 1), flux=lambda x, u: 0 * k * u.grad, source=lambda x, u: 0 * k, boundary=ENDS)
+
+
+@pytest.mark.parametrize(
+    ("problem", "observable", "changes", "message"),
+    [
+        (bar, None, {"preconditioner": "separable"}, "slabs of time"),
+        (bar, None, {"preconditioner": "ilu", "refinement": 2}, "exclude each other"),
+        (still, None, {}, "singular"),
+        (bar, lambda x, u: u.value.item(), {}, None),
+        (bar, lambda x, u: u.grad, {}, "one number"),
+    ],
+)
+def test_what_is_refused_leaves_no_folder(tmp_path, problem, observable, changes, message):
+    data = bar_data(0)
+    data = pc.Observations(data.points, data.values, 0.003, observable=observable)
+    with pytest.raises(pc.PcpinnError, match=message):
+        pc.infer(problem, data, {"k": pc.Parameter(1.0)}, out=tmp_path / "run", **{**SMALL, **changes})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_adam_with_jacobi_anew_in_every_iteration():

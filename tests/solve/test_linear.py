@@ -10,6 +10,7 @@ from cases import chosen
 from small import line, plane, quick, two_fields, vector
 
 from pcpinn import Dirichlet, Interval, Mesh, Neumann, Pin, Problem, Progress, Reference, load, solve
+from pcpinn.checkpoint import Checkpoint
 from pcpinn.errors import PcpinnError
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.solve import run as run_module
@@ -207,6 +208,19 @@ def test_resume_gives_what_an_unbroken_run_gives(tmp_path, changes, after):
     assert torch.equal(resumed.network.theta, expected.network.theta)
     np.testing.assert_array_equal(resumed.history.losses, expected.history.losses)
     np.testing.assert_array_equal(load(tmp_path / "run")(X1), expected(X1))
+
+
+def test_time_spent_before_an_interruption_counts(tmp_path, monkeypatch):
+    """In all of the run, and in all of its training."""
+    write = Checkpoint.write
+    monkeypatch.setattr(
+        Checkpoint, "write", lambda self, t, f: write(self, t, {**f, "seconds": 100.0, "elapsed": 111.0})
+    )
+    quick(out=tmp_path / "run")
+    times = quick(out=tmp_path / "run", resume=True).result["time"]
+    assert times["train_s"] >= 100
+    assert times["total_s"] > 111
+    assert times["total_s"] >= times["train_s"]
 
 
 def bad(**changes):

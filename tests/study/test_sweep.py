@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.func import hessian, jacfwd, vmap
 
+from pcpinn.checkpoint import Checkpoint
 from pcpinn.errors import PcpinnError
 from pcpinn.files import read_tensors, write_tensors
 from pcpinn.network.mlp import split_layers
@@ -14,7 +15,6 @@ from pcpinn.study.families import FAMILIES, paper_values
 from pcpinn.study.family import compose
 from pcpinn.study.jets import network_jets, network_values
 from pcpinn.study.sweep import Batch, Training, train_sweep
-from pcpinn.study.unfinished import Unfinished
 
 TINY = Training(width=6, depth=2, points=32, iterations=25, records=5, test=9, dtype=torch.float64)
 
@@ -44,7 +44,7 @@ class Stopped(Exception):
 
 def _stopped(monkeypatch, folder, after):
     """A sweep in two batches that is killed after so many writings of its state."""
-    write, count = Unfinished.write, [0]
+    write, count = Checkpoint.write, [0]
 
     def failing(self, *arguments):
         write(self, *arguments)
@@ -54,10 +54,10 @@ def _stopped(monkeypatch, folder, after):
 
     monkeypatch.setattr("pcpinn.study.sweep._at_once", lambda *a: 2)
     monkeypatch.setattr("pcpinn.study.unfinished._EVERY", 0.0)
-    monkeypatch.setattr(Unfinished, "write", failing)
+    monkeypatch.setattr(Checkpoint, "write", failing)
     with pytest.raises(Stopped):
         train_sweep(FAMILIES["helmholtz"], [1.0, 2.0, 3.0], [0], TINY, folder=folder)
-    monkeypatch.setattr(Unfinished, "write", write)
+    monkeypatch.setattr(Checkpoint, "write", write)
 
 
 @pytest.mark.parametrize("after", [1, 13, 26, 40])  # in the first batch, at its end, in the second

@@ -8,8 +8,9 @@ import pytest
 import torch
 from cases import task
 
+from pcpinn.checkpoint import Checkpoint
+from pcpinn.clock import Clock
 from pcpinn.errors import PcpinnError
-from pcpinn.files import write_tensors
 from pcpinn.train import Adam, Checkpoints, GaussNewton, History, Snapshot
 
 THETA = torch.linspace(0, 1, 6, dtype=torch.float64)
@@ -46,7 +47,7 @@ def test_an_empty_history(tmp_path):
 
 def test_due_by_the_clock(tmp_path, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("pcpinn.train.checkpoint.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("pcpinn.checkpoint.time.monotonic", lambda: now[0])
     checkpoints = Checkpoints(tmp_path, interval=10)
     assert not checkpoints.due()
     now[0] = 110.0
@@ -78,15 +79,18 @@ def good_arrays():
     return {"theta": THETA.numpy(), "history": np.zeros((1, 3)), "state.mean": np.zeros(6)}, {
         "iteration": 1,
         "seconds": 0.5,
+        "elapsed": 0.75,
+        "around": {},
     }
 
 
-def broken(**changes):
-    """The good arrays with some replaced, None to leave them out; metadata likewise."""
-    arrays, metadata = good_arrays()
-    metadata = {**metadata, **changes.pop("metadata", {})}
-    arrays = {**arrays, **changes}
-    return {k: v for k, v in arrays.items() if v is not None}, {k: v for k, v in metadata.items() if v is not None}
+def write_broken(folder, **changes):
+    """The good arrays with some replaced, None to leave them out; facts likewise."""
+    arrays, facts = good_arrays()
+    facts = {**facts, **changes.pop("facts", {})}
+    arrays = {k: v for k, v in {**arrays, **changes}.items() if v is not None}
+    file = Checkpoint(folder / "checkpoint.safetensors", "training")
+    file.write(arrays, {k: v for k, v in facts.items() if v is not None})
 
 
 @pytest.mark.parametrize(
@@ -98,19 +102,30 @@ def broken(**changes):
         {"history": None},
         pytest.param({"history": np.zeros(3)}),
         pytest.param({"history": np.zeros((2, 2))}),
-        pytest.param({"metadata": {"iteration": None}}),
-        pytest.param({"metadata": {"seconds": "soon"}}),
+        pytest.param({"facts": {"iteration": None}}),
+        pytest.param({"facts": {"seconds": "soon"}}),
+        pytest.param({"facts": {"elapsed": None}}),
+        pytest.param({"facts": {"around": [1]}}),
     ],
 )
 def test_files_of_other_runs_are_refused(tmp_path, changes):
-    write_tensors(tmp_path / "checkpoint.safetensors", *broken(**changes))
+    write_broken(tmp_path, **changes)
     with pytest.raises(PcpinnError):
         Checkpoints(tmp_path).read(THETA)
 
 
 def test_the_unbroken_file_is_read(tmp_path):
-    write_tensors(tmp_path / "checkpoint.safetensors", *broken())
-    assert Checkpoints(tmp_path).read(THETA).iteration == 1
+    write_broken(tmp_path)
+    back = Checkpoints(tmp_path).read(THETA)
+    assert (back.iteration, back.seconds, back.elapsed) == (1, 0.5, 0.75)
+
+
+def test_the_clock_of_the_run_is_kept(tmp_path):
+    """Seconds of the run and those of its training are told apart."""
+    Checkpoints(tmp_path, clock=Clock(100.0)).write(snapshot())
+    back = Checkpoints(tmp_path).read(THETA)
+    assert back.seconds == 1.25
+    assert 100.0 <= back.elapsed < 110.0
 
 
 def test_a_missing_or_truncated_file(tmp_path):
@@ -118,9 +133,10 @@ def test_a_missing_or_truncated_file(tmp_path):
         Checkpoints(tmp_path).read(THETA)
     checkpoints = Checkpoints(tmp_path)
     checkpoints.write(snapshot())
-    data = checkpoints.path.read_bytes()
+    path = tmp_path / "checkpoint.safetensors"
+    data = path.read_bytes()
     for size in (0, 4, 40, len(data) - 1):
-        checkpoints.path.write_bytes(data[:size])
+        path.write_bytes(data[:size])
         with pytest.raises(PcpinnError, match="cannot be read"):
             checkpoints.read(THETA)
 

@@ -1,8 +1,12 @@
 """Exact steps of the last layer."""
 
+import math
+
 import numpy as np
+import pytest
 import torch
 
+from pcpinn.errors import PcpinnError
 from pcpinn.network import MLP, Architecture, Features
 from pcpinn.precondition.misfit import Misfit
 from pcpinn.solve.march.window import WindowNodes
@@ -83,3 +87,32 @@ def test_normal_equations_of_dependent_features_are_damped_until_they_can_be_sol
         weight, bias = loss.network.layers(loss.theta)[0]
         weight[1::2], bias[1::2] = weight[::2].clone(), bias[::2].clone()  # each feature twice
     assert HeadSolver().step(loss) < 1e-3
+
+
+@pytest.mark.parametrize("large", [0, 10**9], ids=["normal", "orthogonal"])
+def test_a_residual_that_is_not_finite_ends_the_step(monkeypatch, large):
+    """Normal equations of features that are not finite cannot be damped until they can be solved."""
+    monkeypatch.setattr(heads, "_LARGE", large)
+    loss, _ = loss_for()
+    with torch.no_grad():
+        loss.network.layers(loss.theta)[0][0].fill_(math.nan)
+    before = loss.theta.detach().clone()
+    assert HeadSolver().step(loss) == math.inf
+    assert torch.equal(loss.theta.detach().nan_to_num(7.0), before.nan_to_num(7.0))
+
+
+def test_features_too_large_to_be_squared_are_told(monkeypatch):
+    monkeypatch.setattr(heads, "_LARGE", 0)
+    loss, _ = loss_for()
+    monkeypatch.setattr(loss, "hidden", lambda: torch.full((81, 24), 1e200, dtype=torch.float64))
+    with pytest.raises(PcpinnError, match="not finite"):
+        HeadSolver().step(loss)
+
+
+def test_a_step_into_the_infinite_is_taken_back(monkeypatch):
+    loss, _ = loss_for()
+    before, start = loss.theta.detach().clone(), float(loss.known_residual().norm())
+    infinite = torch.full((25, 3), math.inf, dtype=torch.float64)
+    monkeypatch.setattr(heads._Orthogonal, "solve", lambda self, wanted: infinite)
+    assert HeadSolver().step(loss) == start
+    assert torch.equal(loss.theta.detach(), before)

@@ -9,7 +9,7 @@ import torch
 from cases import task
 
 from pcpinn import Progress
-from pcpinn.train import Adam, Checkpoints, GaussNewton, Stopping, train
+from pcpinn.train import Adam, Checkpoints, GaussNewton, LeastSquares, Stopping, train
 
 OPTIMISERS = {
     "adam32": (Adam(0.01), torch.float32),
@@ -181,3 +181,61 @@ def test_a_training_that_reached_its_tolerance_does_not_go_on(tmp_path):
     done = train(problem, GaussNewton(), stopping, checkpoints=Checkpoints(tmp_path))
     result = train(problem, GaussNewton(), stopping, resume=Checkpoints(tmp_path).read(problem.theta))
     assert (result.iterations, result.reason) == (done.iterations, "tolerance")
+
+
+class Adaptive(LeastSquares):
+    """Residuals that stay large get heavier: weights that depend on all of the training so far."""
+
+    def __init__(self, like):
+        vars(self).update(vars(like))
+        self.emphasis = torch.ones(self.size, dtype=torch.float64)
+
+    def residual(self):
+        r = super().residual()
+        with torch.no_grad():
+            self.emphasis.mul_(0.9).add_(0.1 * (r / r.norm()).abs() * self.size**0.5)
+        return self.emphasis.sqrt() * r
+
+    def state(self):
+        return {"emphasis": self.emphasis}
+
+    def restore(self, state):
+        self.emphasis.copy_(state["emphasis"])
+
+
+class Forgetful(Adaptive):
+    """Keeps its weights, and does not take them back."""
+
+    def restore(self, state):
+        pass
+
+
+@pytest.mark.parametrize(("kind", "same"), [(Adaptive, True), (Forgetful, False)])
+def test_a_loss_that_adapts_is_resumed_with_its_state(tmp_path, kind, same):
+    """Bit for bit; without the state it would be another training."""
+    whole, stopping = kind(task()), Stopping(12)
+    expected = train(whole, Adam(0.01), stopping)
+    broken = kind(task())
+    with pytest.raises(Interrupted):
+        train(broken, Adam(0.01), stopping, None, Recorder(5), Checkpoints(tmp_path, interval=0))
+    fresh = kind(task(seed=77))
+    snapshot = Checkpoints(tmp_path).read(fresh.theta)
+    assert snapshot.loss.keys() == {"emphasis"}
+    result = train(fresh, Adam(0.01), stopping, resume=snapshot)
+    assert torch.equal(fresh.theta, whole.theta) == same
+    assert torch.equal(fresh.emphasis, whole.emphasis) == same
+    assert np.array_equal(result.history.losses, expected.history.losses) == same
+
+
+def test_not_finite_takes_back_the_state_of_the_loss():
+    good, problem = Adaptive(task()), Adaptive(task())
+    train(good, Adam(), Stopping(3))
+    assert train(problem, Poisoned(), Stopping(20)).reason == "not finite"
+    assert torch.equal(problem.theta, good.theta)
+    assert torch.equal(problem.emphasis, good.emphasis)
+
+
+def test_losses_have_no_state_by_default():
+    problem = task()
+    assert problem.state() == {}
+    problem.restore({})

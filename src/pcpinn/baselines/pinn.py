@@ -28,10 +28,11 @@ from ..solve.settings import Settings
 from ..strong.conditions import condition_terms
 from ..strong.form import Term, strong_residual
 from ..strong.hard import make_ansatz
+from ..train import Loss
 from .recipe import offer_pinn
 
 
-class StrongLoss:
+class StrongLoss(Loss):
     """0.5 (mean squared residual of the PDE + boundary_weight * mean squared residual of each condition).
 
     The means are summed over components and conditions. Nothing scales the loss: unlike that of `LeastSquares`, it is no

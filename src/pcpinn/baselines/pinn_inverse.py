@@ -27,6 +27,7 @@ from ..problem.unknowns import Coefficient
 from ..solve.settings import Settings
 from ..strong.conditions import condition_terms
 from ..strong.form import state_at, strong_residual
+from ..train import Loss
 
 _HUBER = 1.345  # beyond so many standard deviations a residual counts linearly
 
@@ -41,7 +42,7 @@ class KnownValues:
     scale: float
 
 
-class InverseStrongLoss:
+class InverseStrongLoss(Loss):
     """0.5 (mean squared misfit + equations * mean squared residual of the PDE + boundary_weight * that of each condition).
 
     Args:

@@ -104,8 +104,7 @@ def row_of(cell: Cell, result: Mapping[str, Any], measured: Mapping[str, Any] | 
             "applied_error": (measured or {}).get("applied_error"),
             "setup_s": times["setup_s"],
             "train_s": times["train_s"],
-            # of a resumed run, total_s tells only what came after the resumption
-            "total_s": max(times["total_s"], times["setup_s"] + times["train_s"]),
+            "total_s": times["total_s"],
             "memory_gib": memory["host_gib"],
             "device_memory_gib": memory["device_gib"],
             "machine": where.get("gpu") or f"{where['platform']}, {where['threads']} threads",

@@ -8,8 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PcpinnError
+from ..recipes import as_text
 from ..solution.folder import read_run
 from ..solve.settings import Settings
+
+
+def as_typed(changes: Mapping[str, Any]) -> dict[str, str]:
+    """Changes of settings as one types them, to be recorded."""
+    return {key: as_text(tuple(value) if isinstance(value, list) else value) for key, value in changes.items()}
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,7 @@ class Begun:
         source: where the problem came from: its kind ("catalog" or "file"), its name.
         kind, name: of the source.
         preset, parameters: of the problem.
+        changes: what differs from the preset, then and now.
     """
 
     record: dict[str, Any]
@@ -31,6 +38,7 @@ class Begun:
     name: str
     preset: str
     parameters: Mapping[str, Any]
+    changes: dict[str, str]
 
 
 def read_begun(folder: Path, changes: Mapping[str, Any], resumable: tuple[str, ...]) -> Begun:
@@ -48,9 +56,10 @@ def read_begun(folder: Path, changes: Mapping[str, Any], resumable: tuple[str, .
         kind, name, preset = source["kind"], source["name"], record["preset"]
         own = Settings.from_dict(record["settings"]).updated(changes)
         parameters = record.get("problem_parameters", {})
+        together = as_typed({**record.get("set", {}), **changes})
     except (KeyError, TypeError, AttributeError) as error:
         raise PcpinnError(f"{folder}/run.json does not say how to continue", "start the solve again") from error
-    return Begun(record, own, source, kind, name, preset, parameters)
+    return Begun(record, own, source, kind, name, preset, parameters, together)
 
 
 def named_again(path: Path | None, source: Mapping[str, Any], folder: Path) -> Path:

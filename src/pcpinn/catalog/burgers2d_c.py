@@ -8,7 +8,7 @@ from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..solution.reference import Reference
 from .burgers2d_start import burgers2d_start
-from .entry import PAPER_STEPS, Entry
+from .entry import PAPER_CAUSALITY, PAPER_STEPS, Entry
 from .reference_file import shipped_reference
 
 _VISCOSITY = 0.001
@@ -80,6 +80,7 @@ ENTRY = Entry(
             "cells": (28, 28),  # the paper's 12 657 nodes on [0, 4]^2 are 791 in a cell of period 1
             "steps": 500,
             "window": 10,
+            "causality": PAPER_CAUSALITY,
             "drop_tolerance": 1e-1,
             "width": 128,
             "depth": 5,

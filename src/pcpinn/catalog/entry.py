@@ -40,6 +40,8 @@ PAPER: dict[str, Any] = {
 PAPER3D: dict[str, Any] = PAPER | {"width": 128, "depth": 5}  # problems of three dimensions, time included
 PAPER_GAUSSIAN: dict[str, Any] = PAPER3D | {"features": "gaussian", "feature_count": 128, "feature_std": math.pi}
 # Its problems that are stepped in time: backward Euler, P of the linear part, weights of the step before to begin with.
+# With several steps in a window these get causal weights, whose strength the paper does not give.
+PAPER_CAUSALITY = 10.0
 PAPER_STEPS: dict[str, Any] = PAPER | {
     "time": "march",
     "scheme": "euler",

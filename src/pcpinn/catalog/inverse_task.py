@@ -20,7 +20,7 @@ from ..progress import Progress
 from ..solve.method import INVERSE_METHODS
 from ..solve.settings import Settings, problem_is_over_time, resolve_preset
 from . import INVERSE
-from .begun import named_again, read_begun, require_same
+from .begun import as_typed, named_again, read_begun, require_same
 from .inverse_entry import PAPER_INVERSE
 from .task import import_file
 
@@ -91,7 +91,7 @@ def inverse_of_run(folder: Path, problem_file: Path | None, changes: Mapping[str
     if task.data and len(task.data) == len(kept):  # observables are functions, which the folder does not keep
         kept = tuple(replace(k, observable=d.observable) for k, d in zip(kept, task.data, strict=True))
     truth = None if "data_file" in record and kind == "catalog" else task.truth
-    more = {"data_file": record["data_file"]} if "data_file" in record else {}
+    more = {"set": begun.changes} | ({"data_file": record["data_file"]} if "data_file" in record else {})
     return replace(task, settings=begun.settings, data=kept, truth=truth, record={**task.record, **more})
 
 
@@ -106,6 +106,7 @@ def _from_catalog(name: str, preset: str, changes: Mapping[str, Any], method: st
         "problem": entry.name,
         "preset": preset,
         "problem_parameters": parameters,
+        "set": as_typed(changes),
         "source": {"kind": "catalog", "name": entry.name},
         "paper_l2re": entry.paper[0],
     }
@@ -149,5 +150,5 @@ def _from_file(
         sets,
         settings,
         truth,
-        {"problem": name, "preset": preset, "problem_parameters": {}, "source": source},
+        {"problem": name, "preset": preset, "problem_parameters": {}, "set": as_typed(changes), "source": source},
     )

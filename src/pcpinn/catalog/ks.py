@@ -11,7 +11,7 @@ from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
 from ..solution.reference import Reference
-from .entry import PAPER_STEPS, Entry
+from .entry import PAPER_CAUSALITY, PAPER_STEPS, Entry
 from .reference_file import shipped_reference
 
 _CONVECTION, _GROWTH, _DAMPING = 100 / 16, 100 / 16**2, 100 / 16**4
@@ -69,6 +69,7 @@ ENTRY = Entry(
             "cells": (500,),
             "steps": 250,
             "window": 250,  # one sub-interval
+            "causality": PAPER_CAUSALITY,
             "drop_tolerance": 1e-4,
             "width": 128,
             "depth": 5,

@@ -88,6 +88,8 @@ ENTRY = Entry(
             "cells": (60, 30),
             "steps": 50,
             "drop_tolerance": 1e-4,
+            "width": 128,
+            "depth": 5,
             "start_iterations": 100_000,
         },
     },

@@ -8,7 +8,7 @@ from ..problem.conditions import Neumann
 from ..problem.problem import Problem
 from ..problem.shapes import Ball, Box
 from ..solution.reference import Reference
-from .entry import PAPER, Entry
+from .entry import PAPER3D, Entry
 from .reference_file import shipped_reference
 
 BALLS = (((0.4, 0.3, 0.6), 0.2), ((0.6, 0.7, 0.6), 0.2), ((0.2, 0.8, 0.7), 0.1), ((0.6, 0.2, 0.3), 0.1))
@@ -61,7 +61,7 @@ ENTRY = Entry(
             "iterations": 120,
             "time_limit": 75.0,
         },
-        "paper": PAPER | {"size": 0.0415, "curvature": 7.3},
+        "paper": PAPER3D | {"size": 0.0415, "curvature": 7.3},
     },
     remark="The paper's mesh has 13680 nodes; this one about as many, more of them at the balls. "
     "f = 20 exp(s1 + s2 + s3) (r^2 - 1)/(r^2 + 1) + 100 s1 s2 s3 with s = (sin pi x, sin 10 pi y, sin 5 pi z).",

@@ -15,6 +15,7 @@ from ..solution.reference import Reference
 from ..solve.build import make_mesh
 from ..solve.method import METHODS
 from ..solve.settings import Settings, resolve_preset
+from .begun import as_typed
 from .task import Task, catalog_task, same_file
 
 SUFFIX = ".pcpinn"
@@ -73,6 +74,7 @@ def read_prepared(
         kept = Settings.from_dict(metadata["settings"])
         over_time, preset = kept.over_time, str(record["preset"])
         settings = resolve_preset(METHODS.find(method), kept.method, over_time, kept.asked, preset, changes)
+        together = as_typed({**record.get("set", {}), **changes})
         mesh = mesh_from_tensors(tensors, metadata["mesh"], path)
         if source["kind"] == "catalog":
             task = catalog_task(
@@ -90,4 +92,5 @@ def read_prepared(
         raise PcpinnError(
             f"{path} is not a prepared problem: {error}", "make it with: pcpinn prepare NAME --out FILE.pcpinn"
         ) from error
-    return replace(task, settings=settings, reference=reference, mesh=mesh)
+    own = {**task.record, "set": together}
+    return replace(task, settings=settings, reference=reference, mesh=mesh, record=own)

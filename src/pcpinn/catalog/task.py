@@ -21,7 +21,7 @@ from ..solution.solution import Solution
 from ..solve.method import METHODS, SLOTS
 from ..solve.settings import Settings, problem_is_over_time, recipes_with, resolve_preset
 from . import find_entry
-from .begun import named_again, read_begun, require_same
+from .begun import as_typed, named_again, read_begun, require_same
 from .entry import PAPER, split_parameters
 from .pinnacle import FILES, published_reference
 
@@ -31,7 +31,8 @@ _RESUMABLE = ("iterations", "tolerance", "time_limit")
 
 @dataclass(frozen=True)
 class Task:
-    """What to solve, how, against which reference; `record` names it in run.json and result.json.
+    """What to solve, how, against which reference; `record` names it in run.json and result.json, with what differs from
+    its preset (`set`).
 
     `published` holds data of others, for a second comparison that is never mixed up with the first.
     """
@@ -102,6 +103,7 @@ def catalog_task(
         "problem": entry.name,
         "preset": preset,
         "problem_parameters": parameters,
+        "set": as_typed(changes),
         "source": {"kind": "catalog", "name": entry.name},
     }
     try:
@@ -141,6 +143,7 @@ def task_from_file(path: Path, preset: str, changes: Mapping[str, Any], method: 
     source = {"kind": "file", "name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     name = problem.name if problem.name != "problem" else path.stem
     record = {"problem": name, "preset": preset, "problem_parameters": parameters, "source": source}
+    record["set"] = as_typed(changes)
     return Task(problem, settings, reference, record)
 
 
@@ -208,7 +211,7 @@ def task_of_run(
         task = catalog_task(name, preset, begun.parameters)
     else:
         task = same_file(problem_file, begun.source, preset, folder, begun.parameters)
-    task = replace(task, settings=settings)
+    task = replace(task, settings=settings, record={**task.record, "set": begun.changes})
     if published is None and isinstance(record.get("published_file"), str):
         published = Path(record["published_file"]).parent
     return task if published is None else task.compared_with(published)

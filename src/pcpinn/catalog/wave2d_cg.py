@@ -9,7 +9,7 @@ from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..solution.reference import Reference
-from .entry import PAPER_STEPS, Entry
+from .entry import PAPER_CAUSALITY, PAPER_STEPS, Entry
 from .random_field import bilinear, two_phases
 from .reference_file import shipped_reference
 
@@ -81,7 +81,10 @@ ENTRY = Entry(
             "cells": (40, 40),
             "steps": 250,
             "window": 5,
+            "causality": PAPER_CAUSALITY,
             "drop_tolerance": 1e-4,
+            "width": 128,
+            "depth": 5,
             "start_iterations": 500_000,
         },
     },

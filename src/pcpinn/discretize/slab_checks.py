@@ -26,9 +26,7 @@ def check_slabs(problem: Problem, scheme: str, x: Tensor) -> None:
         refuse_coordinate(problem, f"scheme={scheme}")
     for condition in (c for name in ENDS for c in problem.conditions.get(name, {}).values()):
         if isinstance(condition, Periodic):
-            raise PcpinnError(
-                "slabs of time do not know conditions that are periodic in time", "use time=simplex"
-            )
+            raise PcpinnError("slabs of time do not know conditions that are periodic in time", "use time=simplex")
     orders = check_start(problem, x, every=scheme != "galerkin")
     refuse_second(orders)
     if scheme == "galerkin":
@@ -44,5 +42,5 @@ def refuse_coordinate(problem: Problem, what: str) -> None:
     if not problem.over_time:
         raise PcpinnError(
             f"{what} steps through time, which is a coordinate of this problem",
-            "use time=simplex, or time=slabs with scheme=galerkin; or leave out coordinate=True and give density and Initial(...)",
+            "use time=simplex, or slabs with scheme=galerkin; or leave out coordinate=True and give density and Initial(...)",
         )

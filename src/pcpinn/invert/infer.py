@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..clock import Clock
 from ..environment import describe_environment, peak_memory
 from ..mesh.slab_mesh import AnyMesh
 from ..problem.family import Family
@@ -55,19 +55,14 @@ def infer(
     Raises:
         PcpinnError: for anything the user can put right; nothing has been written then.
     """
-    started = time.perf_counter()
+    clock = Clock()
     family = Family(problem, unknowns)
     chosen = inverse_settings("infer", family, settings, choices)
     run = Inference(family, as_data(data), chosen, on, out, truth, progress, record, resume)
-    training, optimiser, setup_s = run.carry_out(started)
+    training, optimiser, setup_s = run.carry_out(clock)
     run.progress.stage("errors")
     solution = conclude(run, training, optimiser.name)
-    total = time.perf_counter() - started
-    solution.result["time"] = {
-        "setup_s": round(setup_s, 3),
-        "train_s": round(training.seconds, 3),
-        "total_s": round(total, 3),
-    }
+    solution.result["time"] = clock.times(setup_s, training.seconds)
     solution.result["memory"] = peak_memory(run.device)
     solution.result["environment"] = describe_environment(run.device)
     if run.out is not None:

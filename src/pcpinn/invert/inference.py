@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,6 +11,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..clock import Clock
+from ..discretize.nonlinear import direct
+from ..discretize.pointwise import guard
 from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
 from ..precondition import AutoILU, Preconditioner
@@ -138,9 +140,17 @@ class Inference:
             return recipe.choose(tangent.A, form.unknown_nodes, form.weights, components).preconditioner
         return recipe
 
+    def _try_out(self) -> None:
+        """What is refused, is refused here: before anything is written."""
+        for term in self.loss.data:
+            guard(term.residual, self.model.theta.detach()[self.model.parts[0]])
+        tangent = self.equations.linearise(*self._first_guess())
+        direct(tangent.A)
+        self._preconditioner(tangent).build(tangent.A)
+
     # --- training ---------------------------------------------------------------------------------------------------
 
-    def carry_out(self, started: float) -> tuple[Training, Optimiser, float]:
+    def carry_out(self, clock: Clock) -> tuple[Training, Optimiser, float]:
         """Warm-up, choice of priors, joint training; how it ended, by which optimiser, and the seconds of the set-up."""
         settings = self.settings
         optimiser: Optimiser = DenseGaussNewton(settings.optimiser.damping) if self.newton else settings.optimiser
@@ -155,15 +165,17 @@ class Inference:
             stages += [_Stage(settings.loss.equation_weight, settings.optimiser.iterations)]
         checkpoints, snapshot = None, None
         if self.out is not None:
-            checkpoints = Checkpoints(self.out, settings.run.checkpoint_every)
+            checkpoints = Checkpoints(self.out, settings.run.checkpoint_every, clock)
             if not self.resume:
+                self._try_out()
                 fields = [asdict(f) for f in self.family.base.unknowns]
                 create_inverse(
                     self.out, {**self.facts, "fields": fields, "settings": settings.to_dict()}, self.mesh, self.data
                 )
-            elif checkpoints.path.exists():
+            elif checkpoints.exists():
                 snapshot = checkpoints.read(self.model.theta)
-        setup_s = time.perf_counter() - started
+        setup_s = clock.seconds
+        clock.add(0.0 if snapshot is None else snapshot.elapsed)
         return self._train(stages, optimiser, checkpoints, snapshot), optimiser, setup_s
 
     def _train(
@@ -184,19 +196,14 @@ class Inference:
             resumed = snapshot if number == first else None
             if resumed is not None:
                 done = int(resumed.facts.get("since", 0))
-                with torch.no_grad():
-                    self.model.theta.copy_(resumed.context["anchor"].to(self.model.theta))
+                with torch.no_grad():  # priors are chosen anew from where P was built
+                    self.model.theta.copy_(resumed.loss.get("anchor", resumed.theta))
             loss.kappa = stage.kappa
             if stage.kappa:
                 self._prepare(None if resumed is None else resumed.facts)
-                if resumed is not None:  # theta is where P was built last
-                    loss.refresh()
-                    assert loss.frame is not None
-                    loss.frame.age = int(resumed.context["age"])
             if checkpoints is not None:
                 checkpoints.facts = {"stage": number, "since": done, "hypers": chosen_hypers(self.choice)}
                 checkpoints.facts |= {} if self.choice is None else {"noise_factor": self.choice.noise_factor}
-                checkpoints.context = {"anchor": loss.anchor, "age": loss.age}
             if number <= 1 or state is None:
                 state = optimiser.start(loss, settings.run.seed)
             here = resumed or Snapshot(done, seconds, self.model.theta.detach().clone(), state, history)

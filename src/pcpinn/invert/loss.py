@@ -18,6 +18,7 @@ from torch import Tensor
 
 from ..discretize.system import distinct_points
 from ..precondition import Preconditioner
+from ..train import Loss
 from ..train.dense_newton import Model, diagonal_of, gram_of, pulled
 from .data import Between, DataTerm
 from .equations import Equations, Tangent
@@ -25,7 +26,7 @@ from .frame import Frame, PriorRows
 from .model import InverseModel
 
 
-class JointLoss:
+class JointLoss(Loss):
     """The loss, and its least-squares model.
 
     Args:
@@ -332,6 +333,20 @@ class JointLoss:
         self.age.fill_(0)
         if self.derivatives:
             self.frame.add_derivatives(tangent, self.equations, self.device)
+
+    def state(self) -> dict[str, Tensor]:
+        """Where P was built, and how many iterations ago; nothing before the first P."""
+        return {} if self.frame is None else {"anchor": self.anchor, "age": self.age}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Build P where it was built; theta is left there."""
+        age = int(state["age"])
+        with torch.no_grad():
+            self.theta.copy_(state["anchor"])
+        self.refresh()
+        assert self.frame is not None
+        self.frame.age = age
+        self.age.fill_(age)
 
     def describe(self) -> dict[str, Any]:
         """The preconditioner, for the report."""

@@ -152,14 +152,27 @@ class Linearised:
                 best = self._modes_of(best)
                 best = self._search(best, step)
             found.append(self._modes_of(best))
-        return max(found, key=self.evidence)
+        return self._best_kernels(max(found, key=self.evidence))
+
+    def _best_kernels(self, hypers: list[Hyper | None]) -> list[Hyper | None]:
+        """Each block's kernel against the others it may have, each with the length and scale that suit it."""
+        best = hypers
+        for i, block in enumerate(self.blocks):
+            own = best[i]
+            if block.prior is None or own is None:
+                continue
+            for kernel in block.prior.kernels:
+                if kernel != own.kernel:
+                    other = self._search([*best[:i], replace(own, kernel=kernel), *best[i + 1 :]], 0.3)
+                    best = max(best, other, key=self.evidence)
+        return best
 
     def _fixed(self, i: int) -> bool:
         prior = self.blocks[i].prior
         return prior is None or "scale" in prior.fixed or prior.modes is None
 
     def _search(self, hypers: list[Hyper | None], step: float) -> list[Hyper | None]:
-        """Pattern search in kernels, lengths and scales."""
+        """Pattern search in lengths and scales."""
         best, value = hypers, self.evidence(hypers)
         for _ in range(12):
             improved = False

@@ -86,7 +86,7 @@ class FieldPrior:
         nodes: (M, d) in units in which distances mean the same along all axes.
         start: first hyper-parameters.
         fixed: which of kernel, length and scale are given and stay.
-        kernels: those to choose from.
+        kernels: those to choose from, by evidence.
         known, values: numbers of nodes with known values, and these.
         constant: whether its mean is unknown (else `mean`).
         modes: (M, J) functions of size one that may vary on their own, the smoothest first; None for none.
@@ -168,7 +168,7 @@ class FieldPrior:
         return rows
 
     def neighbours(self, hyper: Hyper, step: float) -> list[Hyper]:
-        """Hyper-parameters to try next."""
+        """Lengths and scales to try next."""
         result = []
         if "length" not in self.fixed:
             result += [replace(hyper, length=hyper.length * f) for f in (np.exp(step), np.exp(-step))]
@@ -177,7 +177,6 @@ class FieldPrior:
         if not self.fixed & {"length", "scale"}:  # the two trade against each other
             both = ((np.exp(step), np.exp(2 * step)), (np.exp(-step), np.exp(-2 * step)))
             result += [replace(hyper, length=hyper.length * f, scale=hyper.scale * g) for f, g in both]
-        result += [replace(hyper, kernel=k) for k in self.kernels if k != hyper.kernel]
         return result
 
     def penalty(self, hyper: Hyper) -> float:

@@ -24,7 +24,7 @@ from ..problem.family import Family
 from ..problem.unknowns import Coefficient
 from ..solve.settings import Settings
 from .equations import Equations
-from .prior import FieldPrior, Hyper
+from .prior import KERNELS, FieldPrior, Hyper
 
 _MODES = 60
 _LENGTH = 0.25  # first length, in parts of the domain; with a longer one, values on all sides would leave next to nothing open
@@ -130,9 +130,8 @@ def coefficient_prior(name: str, unknown: Coefficient, equations: Equations) -> 
     )
     fixed = frozenset(k for k in ("length", "scale") if getattr(unknown, k) is not None)
     modes = laplacian_modes(space, known) if unknown.kernel == "auto" and unknown.scale is None else None
-    return FieldPrior(
-        name, space.nodes, start, fixed, (start.kernel,), known, values, constant=True, mean=typical, modes=modes
-    )
+    kernels = tuple(KERNELS) if unknown.kernel == "auto" else (start.kernel,)
+    return FieldPrior(name, space.nodes, start, fixed, kernels, known, values, constant=True, mean=typical, modes=modes)
 
 
 def free_priors(equations: Equations, spread: float) -> list[tuple[FieldPrior, np.ndarray]]:

@@ -73,8 +73,8 @@ class Coefficient:
         initial: first guess, a constant.
         low: it stays above this; None for no bound.
         known: boundary name -> its values there, a number or a function of x (or of (x, t), if it depends on time).
-        kernel: of the smoothness prior, a Gaussian process: se (infinitely smooth), matern (two derivatives), auto (whichever
-            explains the data better); "none" for no prior.
+        kernel: of the smoothness prior, a Gaussian process: se (infinitely smooth), matern (two derivatives), auto (the one
+            of larger evidence, each with its best length and scale); "none" for no prior.
         length, scale: over which distance and how much it varies; None chooses them by the evidence of the data.
         over_time: whether it depends on time, and is called a(x, t); else on space alone.
         width, depth: hidden layers of its network.

@@ -2,7 +2,7 @@
 
 run.json               problem, settings, fields: written when training starts
 mesh.safetensors       where it is trained
-checkpoint.safetensors the last state of the training
+checkpoint.safetensors the last state of the training; of a march the windows that are done, until all are
 network.safetensors    the trained network
 history.csv            loss by iteration
 result.json            errors, times, sizes

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import html
+import shlex
 from pathlib import Path
 from typing import Any
 
 from ..files import write_atomically
 from .solution import Solution
 
+_USUAL = ("pcpinn", "infer")  # methods that need not be named
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
     "img{max-width:100%}table{border-collapse:collapse}td,th{padding:.2rem .8rem;text-align:left;border-bottom:1px solid #ddd}"
@@ -79,8 +81,18 @@ def _cell(value: Any) -> str:
 
 
 def _command(result: dict[str, Any]) -> str:
+    """The line that makes the run again, with all that differs from its preset."""
     source = result.get("source") or {}
     if not source:
         return "pcpinn.solve(problem, **settings) with the settings below"
-    parameters = "".join(f" --set {k}={v:g}" for k, v in (result.get("problem_parameters") or {}).items())
-    return f"pcpinn solve {source['name']} --preset {result['preset']} --seed {result['seed']}{parameters}"
+    words = ["pcpinn", "infer" if "inverse" in result else "solve", source["name"], "--preset", result["preset"]]
+    if result["method"] not in _USUAL:
+        words += ["--method", result["method"]]
+    words += ["--seed", str(result["seed"])]
+    if "data_file" in result:
+        words += ["--data", result["data_file"]["name"]]
+    if "published_file" in result:
+        words += ["--reference", str(Path(result["published_file"]).parent)]
+    for key, value in (result.get("set") or {}).items():
+        words += [] if key == "seed" else ["--set", f"{key}={value}"]
+    return shlex.join(map(str, words))

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from ..discretize.system import LinearSystem
+from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
 from ..network.protocol import Network
 from ..precondition import Kept
@@ -52,13 +53,18 @@ def solve(
         resume: continue the interrupted run in `out` from its last checkpoint, on the mesh that it was begun with.
         on: a mesh that is there already, with the boundary names of the problem's domain.
         start: where Newton's method begins: a `Solution` (its network is trained further if it is of the same kind), or a
-            function of points (n, d) with values (n, components). By default the solution of the linear part.
+            function of points (n, d) with values (n, components). By default the solution of the linear part. Not for a
+            march, which begins with the initial values.
         choices: recipes by slot (mesh=Meshing(size=0.05, degree=3), network=MLP(width=32), preconditioner=ILU(1e-4) or "ilu",
             optimiser=GaussNewton(iterations=60), time=March(steps=100), newton=...), single keys of theirs (size=0.05), and
             seed, device, precision, time_limit, memory, certify, checkpoint_every. `pcpinn settings` lists them all.
 
+    At its time limit (seconds of training, those before a resume included) a solve returns what it has; a march, which has no
+    answer before its end, raises and keeps the windows that are done for `resume`.
+
     Raises:
-        PcpinnError: for anything the user can put right; nothing has been written then.
+        PcpinnError: for anything the user can put right; nothing has been written then, but for a march that reaches its time
+            limit or diverges on its way.
     """
     chosen = settings_of("pcpinn", problem, settings, choices)
     options: dict[str, Any] = {
@@ -68,7 +74,12 @@ def solve(
         "record": record,
     }
     if chosen.marches:
-        return march(problem, chosen, **options, resume=resume, mesh=on, start=start)
+        if start is not None:
+            raise PcpinnError(
+                "start= is for problems that are solved at once; a march begins with the initial values",
+                "leave start= out, or time=march",
+            )
+        return march(problem, chosen, **options, resume=resume, mesh=on)
     return run(
         preconditioned_loss,
         problem,

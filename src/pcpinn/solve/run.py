@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from ..clock import Clock
 from ..discretize.nonlinear import Linearisation, first_linearisation, linearised_system, solve_newton
 from ..discretize.nonlinear import direct as by_factors
 from ..discretize.system import Discretisation, LinearSystem, check_functions, linear_part, solve_krylov
@@ -26,7 +26,7 @@ from ..progress import Progress
 from ..solution.folder import create_run, finish_run, keep_network, read_mesh_arrays, require_free
 from ..solution.reference import ERRORS, Reference, compare
 from ..solution.solution import Solution
-from ..train import Checkpoints, LeastSquares, Loss, Stopping, Training, train
+from ..train import Checkpoints, LeastSquares, Loss, Stopping, train
 from .build import make_device, make_discretisation, make_mesh, make_network, make_optimiser
 from .certify import estimate_error
 from .newton import MakeStep, Newton
@@ -58,7 +58,7 @@ def run(
     `relinearised` makes the losses of Newton's steps; without it a nonlinear problem is trained in one go. All but this and
     the first are arguments of `pcpinn.solve`.
     """
-    started = time.perf_counter()
+    clock = Clock()
     options = settings.run
     out = Path(out) if out else None
     progress = progress or Progress()
@@ -93,16 +93,17 @@ def run(
     if why != "asked for":
         progress.note(f"optimiser: {optimiser.name} ({why})")
     state = optimiser.start(loss, options.seed)
-    setup_s = time.perf_counter() - started
+    setup_s = clock.seconds
 
     checkpoints, snapshot = None, None
     if out is not None:
-        checkpoints = Checkpoints(out, options.checkpoint_every)
+        checkpoints = Checkpoints(out, options.checkpoint_every, clock)
         if not resume:
             fields = [asdict(f) for f in problem.unknowns]
             create_run(out, {**facts, "fields": fields, "settings": settings.to_dict()}, mesh)
-        elif checkpoints.path.exists():
+        elif checkpoints.exists():
             snapshot = checkpoints.read(network.theta)
+            clock.add(snapshot.elapsed)
     patience = optimiser.usual_patience if optimiser.patience is None else optimiser.patience
     newton = None
     if isinstance(system, Linearisation) and relinearised is not None and isinstance(loss, LeastSquares):
@@ -157,7 +158,7 @@ def run(
     }
     if newton is not None:
         result["newton"] = newton.describe()
-    result["time"] = _times(started, setup_s, training)
+    result["time"] = clock.times(setup_s, training.seconds)
     result["memory"] = peak_memory(device)
     result["environment"] = describe_environment(device)
     solution = Solution(network, problem.unknowns, mesh, result, training.history, settings.to_dict(), problem)
@@ -227,8 +228,3 @@ def _discrete_solution(loss: Loss, system: LinearSystem, u: np.ndarray) -> np.nd
 def _evaluate(network: Network, x: np.ndarray) -> np.ndarray:
     with torch.no_grad():
         return network(torch.as_tensor(x).to(network.theta)).double().cpu().numpy()
-
-
-def _times(started: float, setup_s: float, training: Training) -> dict[str, float]:
-    total = time.perf_counter() - started
-    return {"setup_s": round(setup_s, 3), "train_s": round(training.seconds, 3), "total_s": round(total, 3)}

@@ -40,11 +40,11 @@ def _grid(name: str, value: float, cells: int) -> dict[str, Any]:
             "method": "fem",
             "degree": 2,
             "cells": (cells,),
-            "time_cells": math.ceil(4 * cells * max(value, 1)),
+            "steps": math.ceil(4 * cells * max(value, 1)),
         }
     if name == "helmholtz":
         return {"method": "fdm", "cells": (cells, cells)}
-    return {"method": "fem", "degree": 4, "cells": (2 * cells,), "time_cells": cells, "time_scheme": "radau"}
+    return {"method": "fem", "degree": 4, "cells": (2 * cells,), "steps": cells, "time": "slabs"}
 
 
 def _values(name: str, count: int) -> list[float]:

@@ -15,12 +15,13 @@ import torch
 from torch import Tensor
 from torch.func import vmap
 
+from ..checkpoint import Checkpoint, Shape
 from ..network.initialisation import initialise_layer
 from ..network.mlp import split_layers
 from ..progress import Progress
 from .family import Family, Located, compose
 from .jets import network_jets, network_values
-from .unfinished import Unfinished
+from .unfinished import batch_checkpoint, make_folder
 
 _CHANNELS = 5  # value, two slopes, two second derivatives
 _STATE = ("step", "exp_avg", "exp_avg_sq")  # of Adam
@@ -103,7 +104,7 @@ def train_sweep(
         done = number * training.iterations
         batch = Batch(family, [p for p, _ in group], [s for _, s in group], training, device, seed)
         what = [family.name, group, asdict(training), seed]
-        kept = Unfinished(folder, number, what)
+        kept = None if folder is None else batch_checkpoint(folder, number, what)
         parts.append(batch.train(lambda i, loss, done=done: progress.update(done + i, loss), kept))  # type: ignore[misc]
     return _joined(parts)
 
@@ -160,12 +161,12 @@ class Batch:
         result: Tensor = vmap(of_one, chunk_size=16)(self.theta, at.lift, at.distance, self.exact)
         return result
 
-    def train(self, told: Callable[[int, float], None], kept: Unfinished | None = None) -> Histories:
+    def train(self, told: Callable[[int, float], None], kept: Checkpoint | None = None) -> Histories:
         """All iterations that are left; `told` hears of the median loss now and then."""
-        t, kept = self.training, kept or Unfinished(None, 0, None)
+        t = self.training
         adam = torch.optim.Adam([self.theta], t.learning_rate, (t.beta1, t.beta2))
         history = Histories(self.parameters, self.seeds)
-        first = self._go_on(adam, history, kept)
+        first = 0 if kept is None or not kept.exists() else self._go_on(adam, history, kept)
         every = max(1, t.iterations // t.records)
         started = time.perf_counter() - history.seconds
         for i in range(first, t.iterations + 1):
@@ -178,31 +179,30 @@ class Batch:
             if i < t.iterations:
                 (self.theta.grad,) = torch.autograd.grad(losses.sum(), self.theta)
                 adam.step()
-            if i == t.iterations or kept.due():
+            if kept is not None and (i == t.iterations or kept.due()):
                 history.seconds = time.perf_counter() - started
                 self._keep(adam, history, kept, i + 1)
+        history.seconds = time.perf_counter() - started
         return history
 
-    def _keep(self, adam: torch.optim.Adam, history: Histories, kept: Unfinished, iteration: int) -> None:
+    def _keep(self, adam: torch.optim.Adam, history: Histories, kept: Checkpoint, iteration: int) -> None:
         tensors = {"theta": self.theta.detach()} | {k: adam.state[self.theta][k] for k in _STATE}
         arrays = {k: v.cpu().numpy() for k, v in tensors.items()}
         arrays |= {"iterations": np.array(history.iterations)}
         arrays |= {"losses": np.array(history.losses), "errors": np.array(history.errors)}
-        kept.write(arrays, iteration, history.seconds)
+        make_folder(kept.path.parent)
+        kept.write(arrays, {"iteration": iteration, "seconds": history.seconds})
 
-    def _go_on(self, adam: torch.optim.Adam, history: Histories, kept: Unfinished) -> int:
+    def _go_on(self, adam: torch.optim.Adam, history: Histories, kept: Checkpoint) -> int:
         """The iteration to begin with; weights, Adam's state and history as they were before it."""
         shape, table = tuple(self.theta.shape), (None, len(self.seeds))
-        shapes: dict[str, tuple[int | None, ...]] = {
-            "theta": shape,
-            "exp_avg": shape,
-            "exp_avg_sq": shape,
-            "step": (),
-        }
+        shapes: dict[str, Shape] = {"theta": shape, "exp_avg": shape, "exp_avg_sq": shape, "step": ()}
         found = kept.read(shapes | {"iterations": (None,), "losses": table, "errors": table})
-        if found is None:
-            return 0
-        arrays, iteration, history.seconds = found
+        arrays = found.tensors
+        try:
+            iteration, history.seconds = int(found.facts["iteration"]), float(found.facts["seconds"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise kept.damaged(repr(error)) from error
         with torch.no_grad():
             self.theta.copy_(torch.from_numpy(arrays["theta"]))
         state = {k: torch.from_numpy(arrays[k].copy()) for k in _STATE}

@@ -1,86 +1,113 @@
-"""Checkpoints: everything that a training needs to go on exactly where it was."""
+"""Checkpoints of a training: everything that it needs to go on exactly where it was."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from torch import Tensor
 
-from ..errors import PcpinnError
-from ..files import read_tensors, write_tensors
+from ..checkpoint import FILE, Checkpoint, Contents
+from ..clock import Clock
 from .history import History
 from .optimiser import State
-
-FILE = "checkpoint.safetensors"
 
 
 @dataclass
 class Snapshot:
-    """A moment in a training; `context` and `facts` are what surrounds it, such as Newton's iteration."""
+    """A moment in a training.
+
+    Attributes:
+        iteration, seconds: done, and what they took.
+        theta, state, history: weights, the optimiser's state, losses so far.
+        loss: the state of the loss.
+        context, facts: what surrounds the training, such as Newton's iteration.
+        elapsed: seconds of the whole run, set-up included.
+    """
 
     iteration: int
     seconds: float
-    theta: torch.Tensor
+    theta: Tensor
     state: State
     history: History
-    context: dict[str, torch.Tensor] = field(default_factory=dict)
+    loss: dict[str, Tensor] = field(default_factory=dict)
+    context: dict[str, Tensor] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
+    elapsed: float = 0.0
 
 
 class Checkpoints:
     """Writes snapshots into a run folder, at most one every `interval` seconds; each replaces the last atomically.
 
+    Args:
+        folder: of the run.
+        interval: seconds between two snapshots.
+        clock: of the whole run.
+
     Attributes:
         context, facts: go into every snapshot that has none of its own.
     """
 
-    def __init__(self, folder: Path, interval: float = 10.0) -> None:
-        self.path = Path(folder) / FILE
-        self.interval = interval
-        self.context: dict[str, torch.Tensor] = {}
+    def __init__(self, folder: Path, interval: float = 10.0, clock: Clock | None = None) -> None:
+        self.file = Checkpoint(Path(folder) / FILE, "training", interval)
+        self.context: dict[str, Tensor] = {}
         self.facts: dict[str, Any] = {}
-        self._last = time.monotonic()
+        self._clock = clock
+
+    def exists(self) -> bool:
+        """Whether there is one."""
+        return self.file.exists()
 
     def due(self) -> bool:
         """Whether it is time for another."""
-        return time.monotonic() - self._last >= self.interval
+        return self.file.due()
 
     def write(self, snapshot: Snapshot) -> None:
         """Replace the checkpoint."""
-        tensors = {"theta": snapshot.theta.detach().cpu().numpy(), "history": snapshot.history.to_array()}
-        tensors |= {f"state.{key}": value.detach().cpu().numpy() for key, value in snapshot.state.items()}
         context, facts = snapshot.context or self.context, snapshot.facts or self.facts
-        tensors |= {f"context.{key}": value.detach().cpu().numpy() for key, value in context.items()}
-        metadata = {"iteration": snapshot.iteration, "seconds": snapshot.seconds}
-        write_tensors(self.path, tensors, metadata | ({"facts": facts} if facts else {}))
-        self._last = time.monotonic()
+        groups = {"state": snapshot.state, "loss": snapshot.loss, "context": context}
+        tensors = {f"{group}.{key}": value for group, of_it in groups.items() for key, value in of_it.items()}
+        arrays = {key: value.detach().cpu().numpy() for key, value in {"theta": snapshot.theta, **tensors}.items()}
+        numbers = {
+            "iteration": snapshot.iteration,
+            "seconds": snapshot.seconds,
+            "elapsed": snapshot.seconds if self._clock is None else self._clock.seconds,
+        }
+        self.file.write({**arrays, "history": snapshot.history.to_array()}, {**numbers, "around": facts})
 
-    def read(self, like: torch.Tensor) -> Snapshot:
-        """The last snapshot; its weights must fit the network's, `like`."""
-        tensors, metadata = read_tensors(self.path)
-        theta = tensors.get("theta")
-        if theta is None or theta.shape != tuple(like.shape) or "history" not in tensors:
-            raise PcpinnError(f"{self.path} belongs to another network", "do not mix the files of different runs")
+    def read(self, like: Tensor) -> Snapshot:
+        """The last snapshot; its weights must fit the network's, `like`.
 
-        def part(prefix: str) -> dict[str, torch.Tensor]:
-            found = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-            return {k: torch.from_numpy(v.copy()) for k, v in found.items()}
-
+        Raises:
+            PcpinnError: when there is none, or it is damaged or of another network.
+        """
+        found = self.file.read({"theta": tuple(like.shape), "history": (None, 3)})
         try:
-            facts = metadata.get("facts", {})
-            if not isinstance(facts, dict):
+            around = found.facts["around"]
+            if not isinstance(around, dict):
                 raise TypeError("its facts are not named")
             return Snapshot(
-                iteration=int(metadata["iteration"]),
-                seconds=float(metadata["seconds"]),
-                theta=torch.from_numpy(theta.copy()).to(like),
-                state=part("state."),
-                history=History.from_array(tensors["history"]),
-                context=part("context."),
-                facts=facts,
+                iteration=int(found.facts["iteration"]),
+                seconds=float(found.facts["seconds"]),
+                theta=_tensor(found.tensors["theta"]).to(like),
+                state=_group(found, "state"),
+                history=History.from_array(found.tensors["history"]),
+                loss=_group(found, "loss"),
+                context=_group(found, "context"),
+                facts=around,
+                elapsed=float(found.facts["elapsed"]),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise PcpinnError(f"{self.path} is damaged: {error}", "start the solve again") from error
+            raise self.file.damaged(error) from error
+
+
+def _group(found: Contents, name: str) -> dict[str, Tensor]:
+    prefix = f"{name}."
+    return {k.removeprefix(prefix): _tensor(v) for k, v in found.tensors.items() if k.startswith(prefix)}
+
+
+def _tensor(array: np.ndarray) -> Tensor:
+    return torch.from_numpy(array.copy())

@@ -6,11 +6,13 @@ the solution, solving for the heads alone is all that a window needs; otherwise 
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
+from ..errors import PcpinnError
 from ..network.protocol import LinearHead, no_layers
 from .least_squares import LeastSquares
 
@@ -60,6 +62,11 @@ class _Normal:
             H[width, :width] += (part * w).sum(0)
         H[:width, width] = H[width, :width]
         H[width, width] = 1.0
+        if not torch.isfinite(H).all():  # no damping would make it positive definite
+            raise PcpinnError(
+                "the features of the last hidden layer are not finite, or too large to be squared",
+                "train with a smaller learning rate or more damping, or begin with another seed",
+            )
         damping, failed = _ROUNDING * float(H.trace()), True
         while failed:
             H.diagonal().add_(damping)
@@ -88,6 +95,8 @@ class HeadSolver:
     def step(self, loss: LeastSquares, afresh: bool = True) -> float:
         """Move the last layer to where, by P^-1 A ~ I, the residual is least; returns the residual's norm after it.
 
+        Where that residual is not finite the weights stay as they are; infinity if it was not finite before either.
+
         Args:
             loss: what to reduce.
             afresh: solve for the weights, slightly damped, whatever they are; else for a change of theirs, which takes
@@ -101,6 +110,8 @@ class HeadSolver:
         if self._trunk is None or not torch.equal(trunk, self._trunk):
             self._trunk, self._groups = trunk.clone(), []
         before = loss.known_residual()
+        if not torch.isfinite(before).all():  # there is nothing to solve for
+            return math.inf
         wanted = -before / (loss.weights.sqrt() * loss.scale)  # ~ u_h - u_theta at the nodes
         start = theta.detach().clone()
         moved = start.clone()
@@ -117,7 +128,8 @@ class HeadSolver:
         with torch.no_grad():
             theta.copy_(moved)
             after = loss.known_residual()
-            if not afresh and not float(after @ after) < float(before @ before):
+            size = float(after @ after)
+            if not math.isfinite(size) or (not afresh and not size < float(before @ before)):
                 theta.copy_(start)
                 after = loss.known_residual()
         return float(after.norm())

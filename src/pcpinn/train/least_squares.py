@@ -12,6 +12,7 @@ from torch import Tensor
 from ..errors import PcpinnError
 from ..network.placed import PlacedNetwork
 from ..network.protocol import Network, Placed, no_layers
+from .loss import Loss
 
 
 class Nodes(Protocol):
@@ -51,7 +52,7 @@ class Operator(Protocol):
         """For the report."""
 
 
-class LeastSquares:
+class LeastSquares(Loss):
     """Residual of a network against a preconditioned linear system, relative to ||P^-1 b||.
 
     With P ~ A the residual's norm estimates the relative training error ||u_theta - u_h|| / ||u_h||.

@@ -24,7 +24,7 @@ class Stopping:
     Attributes:
         iterations: after so many.
         tolerance: when the relative residual, which estimates the training error, is at most this.
-        time_limit: after so many seconds.
+        time_limit: after so many seconds, those before a resume included.
         patience: when the residual has fallen by less than one percent over so many iterations; 0 never.
         gain: when the loss has fallen by less than this over five iterations, all of them after number `since`; 0 never. For
             losses that do not fall to zero.
@@ -61,8 +61,8 @@ def train(
     """Minimise problem.loss() in place. A resumed training takes the same steps as one that was never interrupted.
 
     Where the optimiser takes several steps at once (Adam on a GPU), whatever looks at the loss does so after each such batch:
-    progress, checkpoints, stopping. The history has every step all the same. Where a loss is not finite, the weights go
-    back to the start of the last batch that began with a finite one.
+    progress, checkpoints, stopping. The history has every step all the same. Where a loss is not finite, weights and the
+    loss's own state go back to the start of the last batch that began with a finite one.
 
     Args:
         problem, optimiser, stopping: what, how, how long.
@@ -79,27 +79,35 @@ def train(
         history, state, first, before = resume.history, resume.state, resume.iteration, resume.seconds
         device = problem.theta.device
         state = {k: v if k == "random" else v.to(device) for k, v in state.items()}
+        if resume.loss:
+            problem.restore(resume.loss)
         with torch.no_grad():
             problem.theta.copy_(resume.theta)
     progress.stage(f"training ({optimiser.name})", stopping.iterations)
     started = time.perf_counter() - before
     iteration, loss, reason = first, history.rows[-1][2] if history.rows else math.inf, "iterations"
     seconds = before
-    good, good_loss = problem.theta.detach().clone(), loss  # weights whose loss is known to be finite
+    good, good_loss, good_state = (
+        problem.theta.detach().clone(),
+        loss,
+        _copied(problem),
+    )  # whose loss is known to be finite
     advance = optimiser.bind(problem, state)
     if history.rows and math.sqrt(2 * loss) <= stopping.tolerance:
         reason = "tolerance"
     while iteration < stopping.iterations and reason == "iterations":
-        start = problem.theta.detach().clone()
+        start, start_state = problem.theta.detach().clone(), _copied(problem)
         losses = advance(stopping.iterations - iteration)
         since, seconds = seconds, time.perf_counter() - started
         finite = next((k for k, value in enumerate(losses) if not math.isfinite(value)), len(losses))
         if finite:
-            good, good_loss = start, losses[0]  # its loss, or that of what came of it
+            good, good_loss, good_state = start, losses[0], start_state  # its loss, or that of what came of it
         for k, value in enumerate(losses[:finite]):
             iteration += 1
             history.add(iteration, since + (k + 1) / len(losses) * (seconds - since), value)
         if finite < len(losses):
+            if good_state:
+                problem.restore(good_state)
             with torch.no_grad():
                 problem.theta.copy_(good)
             reason, loss = "not finite", good_loss
@@ -110,7 +118,7 @@ def train(
         loss = losses[-1]
         progress.update(iteration, loss)
         if checkpoints is not None and checkpoints.due():
-            checkpoints.write(Snapshot(iteration, seconds, problem.theta, state, history))
+            checkpoints.write(Snapshot(iteration, seconds, problem.theta, state, history, problem.state()))
         if math.sqrt(2 * loss) <= stopping.tolerance:
             reason = "tolerance"
         elif seconds >= stopping.time_limit:
@@ -119,8 +127,13 @@ def train(
             reason = "stagnation"
     seconds = time.perf_counter() - started
     if checkpoints is not None:
-        checkpoints.write(Snapshot(iteration, seconds, problem.theta, state, history))
+        checkpoints.write(Snapshot(iteration, seconds, problem.theta, state, history, problem.state()))
     return Training(iteration, loss, seconds, reason, history)
+
+
+def _copied(problem: Loss) -> State:
+    """The state of the loss as it is now."""
+    return {key: value.detach().clone() for key, value in problem.state().items()}
 
 
 def _stagnates(history: History, loss: float, iteration: int, stopping: Stopping) -> bool:

@@ -1,6 +1,7 @@
 """Marching: errors by part and time, windows of several steps, interruption, storage, what is refused."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import torch
 
 import pcpinn
 from pcpinn import Dirichlet, Initial, Interval, PcpinnError, Periodic, Problem, Reference, solve
+from pcpinn.checkpoint import Checkpoint
 from pcpinn.network.marched import MarchedNetwork
 from pcpinn.progress import Progress
 
@@ -69,7 +71,7 @@ def test_loads_as_it_was(linear, tmp_path):
     again.animate(tmp_path / "u.gif", frames=3)
     again.save(tmp_path / "copy")
     np.testing.assert_array_equal(pcpinn.load(tmp_path / "copy")(x), solution(x))
-    assert not (out / "march.safetensors").exists()
+    assert not (out / "checkpoint.safetensors").exists()
 
 
 def test_hidden_layers_are_stored_once(linear):
@@ -159,11 +161,31 @@ def test_resumed_march_gives_the_same_answer(tmp_path, refresh):
     whole = solve(logistic(), settings, out=tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
         solve(logistic(), settings, out=tmp_path / "cut", progress=Interrupted(4))
-    assert (tmp_path / "cut/march.safetensors").exists()
+    assert (tmp_path / "cut/checkpoint.safetensors").exists()
     assert not (tmp_path / "cut/result.json").exists()
     resumed = solve(logistic(), settings, out=tmp_path / "cut", resume=True)
     assert torch.equal(resumed.network.theta, whole.network.theta)
     assert resumed.errors["training"] == pytest.approx(whole.errors["training"], rel=1e-6)
+
+
+def test_time_spent_before_an_interruption_counts(tmp_path, monkeypatch):
+    """All of the run, and all of its training; the windows that were done keep their times."""
+    settings = dict(**SMALL | {"checkpoint_every": 0.0})
+    write = Checkpoint.write
+    monkeypatch.setattr(
+        Checkpoint, "write", lambda self, t, f: write(self, t, {**f, "seconds": 100.0, "elapsed": 111.0})
+    )
+    with pytest.raises(KeyboardInterrupt):
+        solve(logistic(), settings, out=tmp_path / "cut", progress=Interrupted(4))
+    resumed = solve(logistic(), settings, out=tmp_path / "cut", resume=True)
+    times = resumed.result["time"]
+    assert 111 < times["total_s"] < 140
+    assert 100 < times["train_s"] < 129
+    assert times["total_s"] >= times["train_s"]
+    seconds = [row[1] for row in resumed.history.rows]
+    assert [row[0] for row in resumed.history.rows] == [1, 2, 3, 4, 5, 6]
+    assert seconds[2] < 60
+    assert seconds[3] > 100
 
 
 def test_damaged_checkpoint(tmp_path):
@@ -173,7 +195,7 @@ def test_damaged_checkpoint(tmp_path):
     other = dict(**SMALL | {"width": 25})
     with pytest.raises(PcpinnError, match="damaged"):
         solve(logistic(), other, out=tmp_path / "cut", resume=True)
-    (tmp_path / "cut/march.safetensors").write_bytes(b"no")
+    (tmp_path / "cut/checkpoint.safetensors").write_bytes(b"no")
     with pytest.raises(PcpinnError):
         solve(logistic(), settings, out=tmp_path / "cut", resume=True)
 
@@ -213,7 +235,7 @@ def test_explosion_is_told(tmp_path):
     with pytest.raises(PcpinnError, match=r"does not converge at t = .*corrections") as caught:
         solve(problem, dict(**SMALL), out=tmp_path / "run")
     assert "shorter steps" in caught.value.remedy
-    assert (tmp_path / "run/march.safetensors").exists()
+    assert (tmp_path / "run/checkpoint.safetensors").exists()
 
 
 def test_time_limit_keeps_what_is_done(tmp_path):
@@ -222,6 +244,47 @@ def test_time_limit_keeps_what_is_done(tmp_path):
     solution = solve(logistic(), dict(**SMALL), out=tmp_path / "run", resume=True)
     assert json.loads((tmp_path / "run/result.json").read_text())["stopped_by"] == "all steps"
     assert solution.errors["training"] < 2e-4
+
+
+LONG = SMALL | {"width": 8, "optimiser": "adam", "tolerance": 1e-12, "iterations": 10**6}
+
+
+def test_the_time_limit_ends_a_window_too(tmp_path):
+    """A window of a million iterations is left within one of them; windows before it are kept."""
+    started = time.perf_counter()
+    with pytest.raises(PcpinnError, match=r"time limit of 0\.5 s was reached after 0 of 6 windows") as caught:
+        solve(logistic(), dict(**LONG | {"time_limit": 0.5}), out=tmp_path / "run")
+    assert time.perf_counter() - started < 10
+    assert "pcpinn resume" in caught.value.remedy
+    assert (tmp_path / "run/checkpoint.safetensors").exists()
+    assert not (tmp_path / "run/result.json").exists()
+    with pytest.raises(PcpinnError, match=r"time limit of 0\.4 s"):  # what was spent before counts
+        solve(logistic(), dict(**SMALL | {"width": 8, "time_limit": 0.4}), out=tmp_path / "run", resume=True)
+
+
+def test_the_time_limit_ends_the_fit_of_the_initial_values_too(tmp_path):
+    settings = dict(**LONG | {"start_iterations": 10**6, "time_limit": 0.3})
+    with pytest.raises(PcpinnError, match="after 0 of 6 windows") as caught:
+        solve(logistic(), settings)
+    assert "resume" not in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"precision": "float32"}, "double precision"),
+        ({"start": lambda x: np.zeros(len(x))}, "start="),
+    ],
+)
+def test_refused_before_anything_is_written(tmp_path, options, message):
+    with pytest.raises(PcpinnError, match=message):
+        solve(logistic(), dict(**SMALL), out=tmp_path / "run", **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_resume_needs_a_folder():
+    with pytest.raises(PcpinnError, match="resume needs the folder"):
+        solve(logistic(), dict(**SMALL), resume=True)
 
 
 @pytest.mark.parametrize(

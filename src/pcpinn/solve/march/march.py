@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...clock import Clock
 from ...discretize.check import check_boundary, check_pointwise
 from ...discretize.step_scheme import Layers
 from ...discretize.window import MarchSpace, Window
@@ -30,6 +30,7 @@ from ...train import History, LeastSquares
 from ..build import make_device, make_mesh, make_network, make_optimiser, refuse_free
 from ..settings import Settings
 from .checkpoint import MarchCheckpoint
+from .deadline import Deadline, OutOfTime
 from .errors import MarchErrors
 from .start import fit_start, guesses_for, misfit, space_weights, spread_biases
 from .window import WindowNodes, WindowReport, WindowSettings, WindowSolver
@@ -45,18 +46,13 @@ def march(
     record: Mapping[str, Any] | None = None,
     resume: bool = False,
     mesh: AnyMesh | None = None,
-    start: Any = None,
 ) -> Solution:
     """Solve a problem over time step by step; the arguments are those of `pcpinn.solve`."""
-    started = time.perf_counter()
+    clock = Clock()
     progress = progress or Progress()
     recipe, options = settings.time, settings.run
     facts = {"problem": problem.name, "preset": None, "method": "pcpinn", **(record or {})}
-    refuse_free(problem)
-    if start is not None:
-        raise PcpinnError("start= is not read by a march, which starts from the initial values", "leave start out")
-    if resume and out is None:
-        raise PcpinnError("resume needs the folder of the run", "give out=")
+    _refuse(problem, out, resume)
     device = make_device(options.device)
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)
@@ -79,29 +75,34 @@ def march(
     spread_biases(network, options.seed)
     initial = space.initial_values()
     solver = _window_solver(space, network, plan, settings)
-    checkpoint = None
-    thetas: list[Tensor] = []
-    reports: list[WindowReport] = []
+    checkpoint, done, training = None, None, Clock()
     if out is not None:
-        checkpoint = MarchCheckpoint(out, options.checkpoint_every)
+        checkpoint = MarchCheckpoint(out, options.checkpoint_every, clock, training)
         if not resume:
             fields = [asdict(f) for f in problem.unknowns]
             create_run(out, {**facts, "fields": fields, "settings": settings.to_dict()}, mesh)
         else:
-            thetas, reports, scale = checkpoint.read(network.theta, len(windows))
-            if thetas:
-                with torch.no_grad():
-                    network.output_scale.fill_(scale)
-    progress.stage("initial values")
-    if not thetas:
-        thetas = [fit_start(network, space, plan, initial, settings, progress)]
-    setup_s = time.perf_counter() - started
-
-    errors = MarchErrors(space, plan, mesh.times, reference, recipe.split_errors)
+            done = checkpoint.read(network.theta, len(windows))
+    thetas: list[Tensor] = []
+    reports: list[WindowReport] = []
     history = History()
+    setup_s = clock.seconds
+    if done is not None:
+        thetas, reports, history = done.thetas, done.reports, done.history
+        with torch.no_grad():
+            network.output_scale.fill_(done.scale)
+        clock.add(done.elapsed)
+        training.add(done.seconds)
+    deadline = Deadline(training, options.time_limit)
+    if not thetas:
+        progress.stage("initial values")
+        try:
+            thetas = [fit_start(network, space, plan, initial, settings, progress, deadline)]
+        except OutOfTime:
+            raise _out_of_time(options.time_limit, 0, len(windows), kept=False) from None
+    errors = MarchErrors(space, plan, mesh.times, reference, recipe.split_errors)
     layered = np.outer(Layers(plan.steps, windows[0][0]).weights, space_weights(space, settings)).ravel()
     progress.stage("marching", len(windows))
-    training_started = time.perf_counter()
     known = initial[None].repeat(plan.steps.history, 1)
     every = recipe.refresh
     for number, (times, first) in enumerate(windows):
@@ -115,29 +116,26 @@ def march(
             if number % every == 0:
                 solver.refresh()
                 if checkpoint is not None and checkpoint.due():
-                    checkpoint.write(thetas, reports, network)
+                    checkpoint.write(thetas, reports, history, network)
             try:
-                report = solver.solve(window, layered, guesses_for(network, thetas[-1], plan, number))
-            except PcpinnError:
+                report = solver.solve(window, layered, guesses_for(network, thetas[-1], plan, number), deadline)
+            except (OutOfTime, PcpinnError) as error:
                 if checkpoint is not None:
-                    checkpoint.write_whole(thetas, reports, network, every)  # what is done stays
+                    checkpoint.write(thetas, reports, history, network, every)  # what is done stays
+                if isinstance(error, OutOfTime):
+                    kept = checkpoint is not None
+                    raise _out_of_time(options.time_limit, number, len(windows), kept) from None
                 raise
             reports.append(report)
             thetas.append(network.theta.detach().clone())
         U = solver.values()
         errors.add(window, U, solver)
         known = torch.cat([known, U])[-plan.steps.history :]
-        residual = report.final
-        history.add(number + 1, time.perf_counter() - training_started, 0.5 * residual**2)
-        progress.update(number + 1, 0.5 * residual**2)
-        if number + 1 < len(windows) and time.perf_counter() - training_started > options.time_limit:
-            if checkpoint is not None:
-                checkpoint.write_whole(thetas, reports, network, every)
-            raise PcpinnError(
-                f"the time limit of {options.time_limit:g} s was reached after {number + 1} of {len(windows)} windows",
-                "continue the run with: pcpinn resume DIR --set time_limit=..., or take fewer steps or iterations",
-            )
-    train_s = time.perf_counter() - training_started
+        loss = 0.5 * report.final**2
+        if len(history.rows) == number:  # else it was done before a resume
+            history.add(number + 1, training.seconds, loss)
+        progress.update(number + 1, loss)
+    train_s = training.seconds
 
     progress.stage("errors")
     marched = MarchedNetwork(network, plan, mesh.times, torch.stack(thetas))
@@ -167,16 +165,31 @@ def march(
         "certificate": None,
         "reference": None if reference is None else reference.describe(),
     }
-    total = time.perf_counter() - started
-    result["time"] = {"setup_s": round(setup_s, 3), "train_s": round(train_s, 3), "total_s": round(total, 3)}
+    result["time"] = clock.times(setup_s, train_s)
     result["memory"] = peak_memory(device)
     result["environment"] = describe_environment(device)
     solution = Solution(marched, problem.unknowns, mesh, result, history, settings.to_dict(), problem)
     if out is not None:
         errors.write(out / "errors.csv")
         finish_run(out, solution.network, solution.history, solution.result)
-        MarchCheckpoint(out, 0.0).remove()
+    if checkpoint is not None:
+        checkpoint.remove()
     return solution
+
+
+def _refuse(problem: Problem, out: Path | None, resume: bool) -> None:
+    """What a march cannot do, before anything is made."""
+    refuse_free(problem)
+    if resume and out is None:
+        raise PcpinnError("resume needs the folder of the run", "give out=")
+
+
+def _out_of_time(limit: float, done: int, windows: int, kept: bool) -> PcpinnError:
+    how = "continue the run with a longer one: pcpinn resume DIR --set time_limit=..."
+    return PcpinnError(
+        f"the time limit of {limit:g} s was reached after {done} of {windows} windows",
+        f"{how if kept else 'allow more'}, or take fewer steps or iterations",
+    )
 
 
 def _windows(times: np.ndarray, per_window: int) -> list[tuple[np.ndarray, bool]]:
@@ -211,7 +224,8 @@ def _window_solver(space: MarchSpace, network: MLP, plan: Plan, settings: Settin
         patience=settings.optimiser.patience or 0,
         newton=settings.time.newton_iterations,
         linear_part=settings.time.linearisation == "linear-part",
-        causality=settings.time.causality,
+        causality=settings.time.causality if plan.per_window > 1 else 0.0,
+        stages=plan.layers // plan.per_window,
         refinement=settings.preconditioner.refinement,
         head_steps=settings.time.head_steps,
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -17,6 +15,7 @@ from ...train import LeastSquares, Stopping, train
 from ...train.heads import HeadSolver
 from ..build import make_optimiser
 from ..settings import Settings
+from .deadline import Deadline
 from .window import WindowNodes
 
 
@@ -43,9 +42,19 @@ def misfit(values: np.ndarray, weights: np.ndarray, network: MLP) -> Misfit:
 
 
 def fit_start(
-    network: MLP, space: MarchSpace, plan: Plan, initial: Tensor, settings: Settings, progress: Progress
+    network: MLP,
+    space: MarchSpace,
+    plan: Plan,
+    initial: Tensor,
+    settings: Settings,
+    progress: Progress,
+    deadline: Deadline,
 ) -> Tensor:
-    """Train the network on the initial values, in one head; all heads get its weights."""
+    """Train the network on the initial values, in one head; all heads get its weights.
+
+    Raises:
+        OutOfTime: when the time limit is over before that.
+    """
     nodes = WindowNodes.of(space, 1)
     one = _single_head(network, plan)
     loss = LeastSquares(one, nodes, misfit(initial.cpu().numpy(), space_weights(space, settings), one))
@@ -53,7 +62,7 @@ def fit_start(
     stopping = Stopping(
         settings.time.start_iterations,
         0.1 * settings.time.tolerance,
-        math.inf,
+        deadline.left,
         settings.optimiser.patience or 0,
     )
     heads = HeadSolver()
@@ -61,6 +70,7 @@ def fit_start(
         heads.step(loss)
     if settings.time.start_iterations:
         train(loss, optimiser, stopping, optimiser.start(loss, settings.run.seed), progress)
+        deadline.check()
     for _ in range(min(2, settings.time.head_steps)):
         heads.step(loss, afresh=False)
     with torch.no_grad():

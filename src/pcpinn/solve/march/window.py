@@ -18,11 +18,14 @@ from ...precondition.window_residual import WindowResidual
 from ...progress import Progress
 from ...train import GaussNewton, LeastSquares, Optimiser, Stopping, train
 from ...train.heads import HeadSolver
+from .causality import causal_residual
+from .deadline import Deadline, OutOfTime
 
 _SLOW = 0.3  # a P that leaves more than this of a correction is built anew
 _GOOD = 0.05  # and refined until it leaves no more than this
 _MOST_REFINED = 8
 _SMALLEST_STEP = 1 / 64
+_CAUSAL_ROUNDS = 20  # so often causal weights are renewed in a training
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,8 @@ class WindowSettings:
         iterations, patience: of the optimiser, per Newton step.
         newton: most Newton steps.
         linear_part: keep P and A of the linear part, with the nonlinear terms on the right-hand side.
-        causality: how strongly earlier layers come first (0: all at once).
+        causality: how strongly earlier steps come first (0: all at once).
+        stages: layers per step.
         refinement: of P.
         head_steps: least-squares steps of the last layer before the optimiser is asked.
     """
@@ -75,6 +79,7 @@ class WindowSettings:
     newton: int
     linear_part: bool = False
     causality: float = 0.0
+    stages: int = 1
     refinement: int = 0
     head_steps: int = 8
 
@@ -129,23 +134,29 @@ class WindowSolver:
     def _component(self) -> Tensor:
         return torch.from_numpy(self.nodes.component_of).to(self.network.theta.device)
 
-    def solve(self, window: Window, weights: np.ndarray, guesses: list[Tensor]) -> WindowReport:
+    def solve(
+        self, window: Window, weights: np.ndarray, guesses: list[Tensor], deadline: Deadline | None = None
+    ) -> WindowReport:
         """Train the network for a window.
 
         Args:
             window: its equations.
             weights: (L n,) of the norm.
             guesses: weights (p,) to start from; the one of the least residual is taken.
+            deadline: when to stop; never by default.
 
         Raises:
             PcpinnError: when Newton's method diverges.
+            OutOfTime: at the deadline.
         """
+        deadline = deadline or Deadline()
         report = WindowReport(damping=self._damping)
         own = self.settings
         U = self._start(window, weights, guesses, report)
         correction, damping = math.inf, 1.0
         best = (math.inf, self.network.theta.detach().clone())
         for _ in range(own.newton):
+            deadline.check()
             matrix, F = self._linearise(window, U), window.residual(U)
             operator = self._operator(matrix, F, U, weights, report)
             move = operator.inverse(F)
@@ -166,7 +177,7 @@ class WindowSolver:
             if correction <= own.tolerance and len(report.residuals) > 1:
                 report.reason = "tolerance"  # never in the first step: a guess that is never trained drifts away
                 break
-            reached = self._train(operator, U, F, damping, correction, report)
+            reached = self._train(operator, U, F, damping, correction, report, deadline)
             U = self.values()
             report.final = reached
             if reached > 0.5 * correction and damping == 1.0 and len(report.residuals) > 1:
@@ -174,7 +185,8 @@ class WindowSolver:
                 break
         else:
             report.reason = "newton iterations"
-        if report.final > (0.1 if report.reason == "newton iterations" else 0.5) and not self.space.form.constant:
+        most = 0.1 if report.reason == "newton iterations" else 0.5
+        if not math.isfinite(report.final) or (report.final > most and not self.space.form.constant):
             raise _diverged(report, window)
         return report
 
@@ -238,6 +250,7 @@ class WindowSolver:
         damping: float,
         correction: float,
         report: WindowReport,
+        deadline: Deadline,
     ) -> float:
         """Train on the linearised window; the relative residual reached."""
         own = self.settings
@@ -246,13 +259,12 @@ class WindowSolver:
             operator = WindowResidual(
                 A, A.apply(U) - damping * F, operator.solver, operator.weights, operator.refinement
             )
-        if own.causality > 0:
-            operator = self._causal(operator, U)
         loss = LeastSquares(self.network, self.nodes, operator, rescale=False, placed=self._placed)
         wanted = max(0.3 * own.tolerance, min(0.1, correction) * correction)
         untouched, start = self.network.theta.detach().clone(), float(loss.known_residual().norm())
         residual = start
         for k in range(own.head_steps):
+            deadline.check()
             before, residual = residual, self.heads.step(loss, afresh=k == 0)
             if residual <= wanted or (k and residual > 0.7 * before):
                 break
@@ -260,29 +272,38 @@ class WindowSolver:
             self._set(untouched)
             residual = start
         if residual > wanted and own.iterations:
-            stopping = Stopping(own.iterations, wanted, math.inf, own.patience)
-            state = self.optimiser.start(loss, self.seed)
-            if "damping" in state and math.isfinite(self._damping):
-                state["damping"].fill_(self._damping)
-            training = train(loss, self.optimiser, stopping, state, Progress())
-            if "damping" in state:
-                self._damping = report.damping = float(state["damping"])
-            report.iterations += training.iterations
-            residual = math.sqrt(2 * training.loss)
+            residual = self._optimise(operator, loss, wanted, report, deadline)
             if residual > wanted and isinstance(self.optimiser, GaussNewton):
                 residual = self.heads.step(loss, afresh=False)
         return residual
 
-    def _causal(self, operator: WindowResidual, U: Tensor) -> WindowResidual:
-        """Weights of the layers by how well those before are solved (Wang et al. 2022); they sum to one."""
-        shape = U.shape
-        r = operator(U.reshape(-1)).reshape(shape) / max(operator.target_norm, 1e-300)
-        losses = (r**2).sum(1).cpu().numpy()
-        before = np.concatenate([[0.0], np.cumsum(losses)[:-1]])
-        causal = np.exp(-self.settings.causality * before)
-        causal /= causal.sum()
-        table = operator.weights.reshape(shape) * causal[:, None] * len(causal)
-        return operator.reweighted(table.ravel())
+    def _optimise(
+        self, operator: WindowResidual, loss: LeastSquares, wanted: float, report: WindowReport, deadline: Deadline
+    ) -> float:
+        """Train all weights, with causal weights of the steps that are renewed on the way; the relative residual reached."""
+        own = self.settings
+        state = self.optimiser.start(loss, self.seed)
+        if "damping" in state and math.isfinite(self._damping):
+            state["damping"].fill_(self._damping)
+        left, residual = own.iterations, math.inf
+        most = -(-left // _CAUSAL_ROUNDS) if own.causality else left
+        while left and residual > wanted:
+            weighted = loss
+            if own.causality:
+                causal = causal_residual(operator, self.values(), own.causality, own.stages)
+                weighted = LeastSquares(self.network, self.nodes, causal, rescale=False, placed=self._placed)
+            stopping = Stopping(min(left, most), wanted, deadline.left, own.patience)
+            training = train(weighted, self.optimiser, stopping, state, Progress())
+            if training.reason == "time limit":
+                raise OutOfTime
+            report.iterations += training.iterations
+            left -= training.iterations
+            residual = float(loss.known_residual().norm()) if own.causality else math.sqrt(2 * training.loss)
+            if not own.causality or training.reason == "not finite":
+                break
+        if "damping" in state:
+            self._damping = report.damping = float(state["damping"])
+        return residual
 
     def _norm(self, X: Tensor, weights: np.ndarray) -> float:
         return float((torch.from_numpy(weights).to(X.device) * X.reshape(-1) ** 2).sum().sqrt())

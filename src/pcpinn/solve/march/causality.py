@@ -1,0 +1,34 @@
+"""Weights of the steps of a window by causality (Wang et al. 2022): what Algorithm 3 calls w_i."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch import Tensor
+
+from ...precondition.window_residual import WindowResidual
+
+
+def causal_weights(losses: np.ndarray, strength: float) -> np.ndarray:
+    """Of steps with given losses (k,): exp(-strength * losses of all steps before), in parts of their sum.
+
+    A step counts for little as long as those before it, which it begins from, are not solved.
+    """
+    before = np.cumsum(losses) - losses
+    weights = np.exp(-strength * (before - before[0]))
+    return weights / weights.sum()
+
+
+def causal_residual(operator: WindowResidual, U: Tensor, strength: float, stages: int) -> WindowResidual:
+    """The residual of a window with its steps weighted by how well those before are solved at present.
+
+    Args:
+        operator: the residual with weights of its own, which are multiplied.
+        U: (L, n) values of the network.
+        strength: how strongly later steps wait.
+        stages: layers per step; they depend on each other in both directions, so all of a step count the same.
+    """
+    r = operator(U.reshape(-1)).reshape(U.shape) / max(operator.target_norm, 1e-300)
+    losses = (r**2).sum(1).cpu().numpy().reshape(-1, stages).sum(1)
+    factors = len(losses) * causal_weights(losses, strength)  # of mean one, as they are without causality
+    table = operator.weights.reshape(U.shape) * np.repeat(factors, stages)[:, None]
+    return operator.reweighted(table.ravel())

@@ -1,0 +1,33 @@
+"""The time limit of a march, kept inside its windows too."""
+
+from __future__ import annotations
+
+import math
+
+from ...clock import Clock
+
+
+class OutOfTime(Exception):
+    """The limit was reached in a window, which is lost: an answer at half of the times is none."""
+
+
+class Deadline:
+    """When a march has to stop.
+
+    Args:
+        clock: of its training.
+        limit: seconds on that clock.
+    """
+
+    def __init__(self, clock: Clock | None = None, limit: float = math.inf) -> None:
+        self._clock, self._limit = clock or Clock(), limit
+
+    @property
+    def left(self) -> float:
+        """Seconds, at least 0."""
+        return max(0.0, self._limit - self._clock.seconds)
+
+    def check(self) -> None:
+        """Raises: OutOfTime when it is over."""
+        if not self.left:
+            raise OutOfTime

@@ -1,0 +1,124 @@
+"""Paper presets against the paper's appendix on its experiments, problem by problem."""
+
+import math
+from dataclasses import dataclass
+
+import pytest
+
+from pcpinn.bench import suite
+from pcpinn.catalog import CATALOG, INVERSE
+
+SMALL, LARGE = (3, 64), (5, 128)  # hidden layers and their width: of two dimensions, time included, and of three
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What the paper says of a problem.
+
+    Attributes:
+        network: hidden layers, width.
+        drop: tolerance of the ILU.
+        cells: along each axis of its mesh, the last along time where time is a coordinate; None where it is not structured.
+        iterations: of the training; in each sub-interval of a march, the first of which gets `first` of them.
+        newton: Newton steps, if any.
+        steps: sub-intervals of a march, and steps in each.
+        gaussian: Fourier features from a normal distribution.
+    """
+
+    network: tuple[int, int]
+    drop: float
+    cells: tuple[int, ...] | None = None
+    iterations: int = 20_000
+    newton: int | None = None
+    steps: tuple[int, int] | None = None
+    first: int | None = None
+    gaussian: bool = False
+
+
+PAPER = {
+    "burgers1d-c": Paper(SMALL, 1e-4, (500, 20), newton=10),
+    "burgers2d-c": Paper(LARGE, 1e-1, None, 2000, steps=(50, 10), first=40_000),
+    "poisson2d-c": Paper(SMALL, 1e-3),
+    "poisson2d-cg": Paper(SMALL, 1e-3),
+    "poisson3d-cg": Paper(LARGE, 1e-3),
+    "poisson2d-ms": Paper(LARGE, 1e-3, (100, 100), gaussian=True),
+    "heat2d-vc": Paper(LARGE, 1e-1, (20, 100, 100), gaussian=True),
+    "heat2d-ms": Paper(LARGE, 1e-1, (500, 20, 20), 50_000),
+    "heat2d-cg": Paper(LARGE, 1e-1),
+    "heat2d-lt": Paper(LARGE, 1e-4, (20, 20), 1000, steps=(2000, 1), first=100_000),
+    "ns2d-c": Paper(SMALL, 1e-4, (50, 50), newton=20),
+    "ns2d-cg": Paper(SMALL, 1e-4, newton=20),
+    "ns2d-lt": Paper(LARGE, 1e-4, (60, 30), 1000, steps=(50, 1), first=100_000),
+    "wave1d-c": Paper(SMALL, 1e-3, (100, 100)),
+    "wave2d-cg": Paper(LARGE, 1e-4, (40, 40), 1000, steps=(50, 5), first=500_000),
+    "wave2d-ms": Paper(LARGE, 1e-1, (10, 10, 1000), gaussian=True),
+    "gs": Paper(LARGE, 1e-1, (128, 128), 1000, steps=(200, 1), first=20_000),
+    "ks": Paper(LARGE, 1e-4, (500,), 15_000, steps=(1, 250)),
+}
+
+
+def test_all_problems_of_the_paper_are_here():
+    assert set(PAPER) == set(suite("paper"))
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_network_and_optimiser(name):
+    _, s = CATALOG[name].resolve("paper", {})
+    assert (s.depth, s.width) == PAPER[name].network
+    assert (s.activation, s.initialisation) == ("silu", "torch")
+    if PAPER[name].gaussian:
+        assert (s.features, s.feature_count, s.feature_std) == ("gaussian", 128, math.pi)
+    else:
+        assert (s.features, s.feature_count, s.feature_low, s.feature_high) == ("log", 10, -5.0, 5.0)
+    assert (s.optimiser, s.learning_rate, s.beta1, s.beta2) == ("adam", 1e-3, 0.9, 0.99)
+    assert s.weights == "uniform"
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_preconditioner_and_mesh(name):
+    """ILU with the paper's drop tolerance: what `auto` takes where time has no scheme of its own, and in a march."""
+    _, s = CATALOG[name].resolve("paper", {})
+    assert s.drop_tolerance == PAPER[name].drop
+    assert s.preconditioner in ("auto", "ilu")
+    assert s.march or s.time_scheme == "simplex"
+    assert (s.discretisation, s.refinement) == ("fem", 0)
+    cells = PAPER[name].cells
+    if cells is not None:
+        assert s.cells + ((s.time_cells,) if s.time_cells and not s.march else ()) == cells
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_solver(name):
+    """Time at once or in sub-intervals; Newton's method with equal shares of training, or the linear part alone."""
+    _, s = CATALOG[name].resolve("paper", {})
+    paper = PAPER[name]
+    assert s.iterations == paper.iterations
+    if paper.steps is None:
+        assert s.march == 0
+    else:
+        assert (s.time_cells // s.march, s.march) == paper.steps
+        assert (s.time_scheme, s.linearisation, s.head_steps) == ("euler", "linear-part", 0)
+        assert paper.first is None or s.start_iterations == paper.first
+    if paper.newton is not None:
+        assert (s.newton_iterations, s.linearisation, s.forcing) == (paper.newton, "newton", 0.0)
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_steps_of_a_sub_interval_are_weighted_by_causality(name):
+    """w_i of Algorithm 3; where there is one step in each there is nothing to weigh."""
+    _, s = CATALOG[name].resolve("paper", {})
+    assert (s.causality > 0) == (s.march > 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "coefficient", "warmup"),
+    [("poisson-inv", (100, 100, None), LARGE, 10_000), ("heat-inv", (40, 40, 10), SMALL, 4000)],
+)
+def test_inverse_problems(name, cells, coefficient, warmup):
+    parameters, s = INVERSE[name].resolve("paper", {})
+    assert (parameters["noise"], parameters["points"]) == (0.1, 2500)
+    assert (*s.cells, s.time_cells) == cells
+    assert (s.depth, s.width) == SMALL
+    assert (s.coefficient_depth, s.coefficient_width) == coefficient
+    assert (s.warmup, s.iterations) == (warmup, 1000)
+    assert (s.preconditioner, s.refresh, s.optimiser, s.prior) == ("jacobi", 1, "adam", "none")

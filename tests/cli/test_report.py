@@ -1,0 +1,76 @@
+"""report.html of a run: the line in it makes the run again."""
+
+import html
+import json
+import re
+import shlex
+
+import pytest
+from typed import run
+
+from pcpinn.catalog.begun import as_typed
+
+SOLVE = ["solve", "poisson1d", "--preset", "quick", "--seed", 3, "--set", "P=2", "--set", "cells=6", "--set", "width=5",
+         "--set", "iterations=4", "--set", "device=cpu", "--set", "certify=false"]  # fmt: skip
+INFER = ["infer", "poisson-inv", "--preset", "quick", "--set", "points=100", "--set", "cells=3,3", "--set", "degree=2",
+         "--set", "iterations=3", "--device", "cpu"]  # fmt: skip
+
+
+def line(folder):
+    """The command of the page, in words."""
+    (found,) = re.findall(r"How to make it again</h2><pre>(.*?)</pre>", (folder / "report.html").read_text())
+    return shlex.split(html.unescape(found))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [SOLVE, [*SOLVE, "--method", "fem-fit"], INFER, [*INFER, "--method", "adjoint"]],
+    ids=["solve", "fem-fit", "infer", "adjoint"],
+)
+def test_the_line_makes_the_same_run(capfd, tmp_path, command):
+    assert run(capfd, *command, "--out", tmp_path / "one")[0] == 0
+    program, *words = line(tmp_path / "one")
+    assert program == "pcpinn"
+    assert run(capfd, *words, "--out", tmp_path / "two")[0] == 0
+    one, two = (json.loads((tmp_path / name / "result.json").read_text()) for name in ("one", "two"))
+    for key in ("errors", "iterations", "parameters", "dofs", "seed", "method", "problem_parameters"):
+        assert one[key] == two[key], key
+    settings = [json.loads((tmp_path / name / "run.json").read_text())["settings"] for name in ("one", "two")]
+    assert settings[0] == settings[1]
+
+
+def test_what_a_resumed_run_changed_is_in_the_line_too(capfd, tmp_path):
+    assert run(capfd, *SOLVE, "--out", tmp_path / "r")[0] == 0
+    assert run(capfd, "resume", tmp_path / "r", "--set", "iterations=7")[0] == 0
+    words = line(tmp_path / "r")
+    assert "iterations=7" in words
+    assert "iterations=4" not in words
+    assert {"P=2", "cells=6", "width=5"} <= set(words)
+
+
+def test_prepared_problems_remember_what_they_were_made_with(capfd, tmp_path):
+    file = tmp_path / "p.pcpinn"
+    assert run(capfd, "prepare", "poisson1d", "--preset", "quick", "--set", "cells=6", "--out", file)[0] == 0
+    options = ["--set", "iterations=3", "--set", "certify=false", "--device", "cpu"]
+    assert run(capfd, "solve", file, *options, "--out", tmp_path / "r")[0] == 0
+    assert {"cells=6", "iterations=3", "certify=false", "device=cpu"} <= set(line(tmp_path / "r"))
+
+
+def test_values_as_one_types_them():
+    given = {
+        "cells": (4, 5),
+        "kinks": ((-2.0, 2.0), (0.0,)),
+        "curved": True,
+        "size": None,
+        "damping": 1e-3,
+        "n": "x",
+    }
+    typed = {
+        "cells": "4,5",
+        "kinks": "-2.0,2.0;0.0",
+        "curved": "true",
+        "size": "none",
+        "damping": "0.001",
+        "n": "x",
+    }
+    assert as_typed(given) == typed
