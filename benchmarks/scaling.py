@@ -164,7 +164,7 @@ def measure(name: str, recipe: Preconditioner, settings: Settings, bandwidth: fl
         row.facts["sweeps"] = sum(facts["sweeps"])
     print("  iteration ...", file=sys.stderr, flush=True)
     _linear_parts(row, system, built, device)
-    _network_parts(row, LeastSquares(make_network(problem, mesh, settings), system, operator), device)
+    _network_parts(row, LeastSquares(make_network(problem, mesh, settings), system.nodes, operator), device)
     row.facts["of bandwidth: A u"] = _matrix_bytes(system) / bandwidth / row.seconds["A u"]
     row.facts["of bandwidth: P^-1 r"] = _factor_bytes(system, recipe, state) / bandwidth / row.seconds["P^-1 r"]
     return row

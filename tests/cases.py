@@ -157,7 +157,7 @@ def task(system=None, preconditioner=None, dtype=torch.float64, seed=0, dense="a
     operator = PreconditionedResidual(
         system.A, system.b, preconditioner or ILU(1e-2, 5.0), system.weights, dense, dtype
     )
-    return LeastSquares(network, system, operator)
+    return LeastSquares(network, system.nodes, operator)
 
 
 def solve_directly(problem, mesh, degree):

@@ -6,8 +6,9 @@ import scipy.sparse as sp
 import torch
 
 from pcpinn import Dirichlet, Interval, Neumann, PcpinnError, Problem, Settings
+from pcpinn.discretize.linear_solves import solve_sparse
 from pcpinn.discretize.slabs import TimeSlabs
-from pcpinn.discretize.system import linear_system, solve_sparse
+from pcpinn.discretize.system import linear_system
 from pcpinn.discretize.time_scheme import slab_times
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.mesh.slab_mesh import SlabMesh

@@ -114,7 +114,7 @@ def test_a_linear_model_is_solved_in_a_few_steps(system, p):
     """Linear least squares, whose minimum a dense solve gives."""
     system = system()
     model = linear_model(system.discretisation.components)
-    problem = LeastSquares(model, system, PreconditionedResidual(system.A, system.b, p, system.weights))
+    problem = LeastSquares(model, system.nodes, PreconditionedResidual(system.A, system.b, p, system.weights))
     J = problem.operator.apply(problem.jacobian()) * problem.scale
     r = problem.residual().detach()
     best = r - J @ torch.linalg.lstsq(J, r[:, None]).solution[:, 0]

@@ -21,7 +21,7 @@ def fit_loss(system: LinearSystem, network: MLP, settings: Settings) -> LeastSqu
     """The relative misfit to the discrete solution, in the norm of Algorithm 1."""
     weights = system.weights if settings.weights == "mass" else np.full(system.size, 1 / system.size)
     misfit = Misfit(system.solution, weights, getattr(torch, settings.precision), network.theta.device, "fem-fit")
-    return LeastSquares(network, system, misfit)
+    return LeastSquares(network, system.nodes, misfit)
 
 
 def solve_fem_fit(problem: Problem, settings: Settings | None = None, **options: Any) -> Solution:

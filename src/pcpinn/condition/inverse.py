@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
+from ..discretize.discretisation import Discretisation
 from ..discretize.finite_differences import FiniteDifferences
 from ..discretize.slabs import TimeSlabs
-from ..discretize.system import Discretisation
 from ..errors import PcpinnError
 from ..precondition import AMG, Preconditioner, Separable, TimeOrder
 from ..precondition.inverse_norm import Map, factorised_inverse

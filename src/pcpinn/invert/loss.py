@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..discretize.system import distinct_points
+from ..discretize.equation import distinct_points
 from ..precondition import Preconditioner
 from ..train.dense_newton import Model, diagonal_of, gram_of, pulled
 from .data import Between, DataTerm

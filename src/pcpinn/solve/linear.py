@@ -109,7 +109,7 @@ def preconditioned_loss(
     )
     if kept is not None:
         operator.quality = kept.quality
-    return LeastSquares(network, system, operator, rescale)
+    return LeastSquares(network, system.nodes, operator, rescale)
 
 
 def _dense(settings: Settings) -> bool | str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..discretize.system import Discretisation
+from ..discretize.discretisation import Discretisation
 from ..errors import PcpinnError
 from ..network.mlp import MLP
 from ..solution.solution import Solution

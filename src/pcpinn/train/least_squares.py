@@ -9,25 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..discretize.equation import Nodes
 from ..errors import PcpinnError
 from ..network.mlp import MLP
 from ..network.placed import PlacedNetwork
-
-
-class Nodes(Protocol):
-    """Unknowns as values of the network: (N,) outputs `component_of` at `points[point_of]`."""
-
-    @property
-    def points(self) -> np.ndarray:
-        """(M, d) distinct places."""
-
-    @property
-    def point_of(self) -> np.ndarray:
-        """(N,)."""
-
-    @property
-    def component_of(self) -> np.ndarray:
-        """(N,)."""
 
 
 class Operator(Protocol):
@@ -58,7 +43,7 @@ class LeastSquares:
 
     Args:
         network: u_theta.
-        system: where the unknowns sit and which output of the network they are.
+        nodes: where the unknowns sit and which output of the network they are.
         operator: u -> W P^-1 (A u - b).
         rescale: give the network's outputs the unit of the solution; not where it has values already that are to stay.
         placed: the network at the points, if something is known of it already.
@@ -67,7 +52,7 @@ class LeastSquares:
     def __init__(
         self,
         network: MLP,
-        system: Nodes,
+        nodes: Nodes,
         operator: Operator,
         rescale: bool = True,
         placed: PlacedNetwork | None = None,
@@ -80,15 +65,15 @@ class LeastSquares:
                 network.output_scale.fill_(_natural_scale(operator))
         self._known: tuple[Tensor, Tensor] | None = None
         device, dtype = operator.device, operator.dtype
-        self.points = torch.as_tensor(system.points, dtype=dtype, device=device)
+        self.points = torch.as_tensor(nodes.points, dtype=dtype, device=device)
         self._placed = placed or PlacedNetwork(network, self.points)
-        self.point_of = torch.as_tensor(system.point_of, device=device)
-        self.component_of = torch.as_tensor(system.component_of, device=device)
+        self.point_of = torch.as_tensor(nodes.point_of, device=device)
+        self.component_of = torch.as_tensor(nodes.component_of, device=device)
         self.scale = 1.0 / (operator.target_norm or 1.0)
         self.weights = torch.as_tensor(operator.weights, dtype=dtype, device=device)
         # One scalar field: the unknowns are the points, no gathering needed.
-        self._in_order = len(system.points) == len(system.point_of) and bool(
-            (system.point_of[1:] > system.point_of[:-1]).all()
+        self._in_order = len(nodes.points) == len(nodes.point_of) and bool(
+            (nodes.point_of[1:] > nodes.point_of[:-1]).all()
         )
 
     def describe(self) -> dict[str, Any]:

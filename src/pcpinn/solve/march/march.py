@@ -33,7 +33,7 @@ from ..settings import Settings
 from .checkpoint import MarchCheckpoint
 from .errors import MarchErrors
 from .start import fit_start, guesses_for, misfit, space_weights, spread_biases
-from .window import WindowNodes, WindowReport, WindowSettings, WindowSolver
+from .window import WindowReport, WindowSettings, WindowSolver
 
 
 def march(
@@ -212,7 +212,7 @@ def _window_solver(space: MarchSpace, network: MLP, plan: Plan, settings: Settin
         refinement=settings.refinement,
         head_steps=settings.head_steps,
     )
-    nodes = WindowNodes.of(space, plan.layers)
+    nodes = space.nodes(plan.layers)
     size = len(nodes.point_of)
     optimiser, _ = make_optimiser(
         settings, LeastSquares(network, nodes, misfit(np.zeros(size), np.ones(size), network))

@@ -17,7 +17,6 @@ from ...train import LeastSquares, Stopping, train
 from ...train.heads import HeadSolver
 from ..build import make_optimiser
 from ..settings import Settings
-from .window import WindowNodes
 
 
 def spread_biases(network: MLP, seed: int) -> None:
@@ -46,7 +45,7 @@ def fit_start(
     network: MLP, space: MarchSpace, plan: Plan, initial: Tensor, settings: Settings, progress: Progress
 ) -> Tensor:
     """Train the network on the initial values, in one head; all heads get its weights."""
-    nodes = WindowNodes.of(space, 1)
+    nodes = space.nodes(1)
     one = _single_head(network, plan)
     loss = LeastSquares(one, nodes, misfit(initial.cpu().numpy(), space_weights(space, settings), one))
     optimiser, _ = make_optimiser(settings, loss)

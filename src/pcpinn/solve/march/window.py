@@ -25,22 +25,6 @@ _MOST_REFINED = 8
 _SMALLEST_STEP = 1 / 64
 
 
-@dataclass(frozen=True)
-class WindowNodes:
-    """The unknowns of a window as outputs of its network: C outputs per layer, at the nodes of space."""
-
-    points: np.ndarray
-    point_of: np.ndarray
-    component_of: np.ndarray
-
-    @classmethod
-    def of(cls, space: MarchSpace, layers: int) -> WindowNodes:
-        """For so many layers."""
-        component = space.form.space.unknown_components
-        heads = np.arange(layers)[:, None] * space.components + component
-        return cls(space.points, np.tile(space.point_of, layers), heads.ravel())
-
-
 @dataclass
 class WindowReport:
     """What happened in a window: ||P^-1 F|| / ||u|| before each Newton step, and what is left at the end; training; new P's;
@@ -103,7 +87,7 @@ class WindowSolver:
     ) -> None:
         self.space, self.network, self.recipe = space, network, recipe
         self.optimiser, self.settings, self.seed = optimiser, settings, seed
-        self.nodes = WindowNodes.of(space, layers)
+        self.nodes = space.nodes(layers)
         self._placed = PlacedNetwork(network, torch.as_tensor(self.nodes.points).to(network.theta))
         self.heads = HeadSolver()
         self.solver: StageSolver | None = None
