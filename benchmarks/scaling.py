@@ -209,7 +209,7 @@ def _network_parts(row: Row, loss: LeastSquares, device: torch.device) -> None:
     gradient = torch.ones_like(start)
 
     def curvature() -> None:
-        matrix = gauss_newton._curvature(loss, state)
+        matrix = loss.curvature(gauss_newton, state)
         matrix.solve(gradient, gauss_newton.damping * matrix.scale)
 
     row.seconds["Gram + Cholesky"] = median(curvature, device)

@@ -20,8 +20,7 @@ from ..problem.unknowns import Coefficient
 from ..progress import Progress
 from ..solution.folder import read_mesh_arrays, require_free
 from ..solve.build import make_device, make_mesh, make_network, make_preconditioner
-from ..train import Adam, Checkpoints, History, Optimiser, Snapshot, Stopping, Training, train
-from ..train.dense_newton import DenseGaussNewton
+from ..train import Adam, Checkpoints, GaussNewton, History, Optimiser, Snapshot, Stopping, Training, train
 from .choice import Choice, Discrete, chosen_hypers
 from .data import Between, DataTerm
 from .equations import Equations, Tangent
@@ -148,7 +147,7 @@ class Inference:
         """Warm-up, choice of priors, joint training; how it ended, by which optimiser, and the seconds of the set-up."""
         settings = self.settings
         optimiser: Optimiser = (
-            DenseGaussNewton(settings.damping)
+            GaussNewton(damping=settings.damping)
             if self.newton
             else Adam(settings.learning_rate, settings.beta1, settings.beta2)
         )

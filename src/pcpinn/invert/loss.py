@@ -17,12 +17,20 @@ import torch
 from torch import Tensor
 
 from ..discretize.equation import distinct_points
+from ..errors import PcpinnError
 from ..precondition import Preconditioner
-from ..train.dense_newton import Model, diagonal_of, gram_of, pulled
+from ..train.curvature import Primal
+from ..train.damping import Nielsen
+from ..train.model import Forms, Model
+from ..train.normal_equations import Rows, diagonal_of, gram_of, pulled, pushed, units_of
+from ..train.optimiser import State
 from .data import Between, DataTerm
 from .equations import Equations, Tangent
 from .frame import Frame, PriorRows
 from .model import InverseModel
+
+_DIFFERENCE = 0.1  # step of the second difference along the path
+_TRUSTED_BEND = 1.0  # largest ratio of acceleration to velocity that is believed
 
 
 class JointLoss:
@@ -43,6 +51,8 @@ class JointLoss:
             matrix is wanted.
         ages: how old each P became; anchor, age: weights at the last refresh, and iterations since.
     """
+
+    rule = Nielsen(quickest=1 / 8, smallest=1e-12, largest=1e12)  # the valley is narrow
 
     def __init__(
         self, model: InverseModel, equations: Equations, data: Sequence[DataTerm], weights: np.ndarray
@@ -209,11 +219,24 @@ class JointLoss:
 
     # --- Gauss-Newton -----------------------------------------------------------------------------------------------
 
+    def resolve(self, recipe: Forms) -> tuple[str, int]:
+        """Gauss-Newton's matrix is that of all residuals; "gram", since P^-1 dF/du counts as the identity.
+
+        Raises:
+            PcpinnError: for another form, or a sample.
+        """
+        if recipe.form not in ("auto", "gram") or recipe.sample:
+            raise PcpinnError(
+                f"Gauss-Newton with form={recipe.form}, sample={recipe.sample} is not for joint losses of data and equations",
+                "use form=gram and sample=0",
+            )
+        return "gram", self.count + self.equations.size
+
     @torch.no_grad()
-    def model_here(self) -> Model:
+    def model_here(self, recipe: Forms, state: State) -> Model:
         """The least-squares model at the present weights."""
         p, parts = len(self.theta), self.model.parts
-        rows: list[list[tuple[Tensor, slice]]] = []  # of each residual, its Jacobian in blocks of columns
+        rows: Rows = []
         residual: list[Tensor] = []
         theta = self.theta.detach()[parts[0]]
         loss = 0.0
@@ -239,15 +262,21 @@ class JointLoss:
             rows.append(self._equation_columns(Ju, Jc, where))
         exact_rows = len(rows) - bool(self.kappa)  # all but those of the equations
         g += pulled(rows[:exact_rows], residual[:exact_rows], p)
-        return Model(
-            loss,
-            gram_of(rows, p, self.device),
-            g,
-            diagonal_of(rows[: len(self.data)] + rows[exact_rows:], p, self.device),
-            residual,
-            lambda d: [sum((J @ d[at] for J, at in blocks), d.new_zeros(len(blocks[0][0]))) for blocks in rows],
-            lambda r: pulled(rows, r, p),
-        )
+        H = gram_of(rows, p, self.device)
+        # Rows that hold values to narrow bounds are not in the unit of damping: they would damp all that the others ask for.
+        unit = units_of(self.blocks, diagonal_of(rows[: len(self.data)] + rows[exact_rows:], p, self.device), H)
+        start = self.theta.detach().clone()
+
+        def bending(v: Tensor) -> Tensor:
+            """By a difference: u and the coefficients have to change together along a bent valley."""
+            with torch.no_grad():
+                self.theta.copy_(start + _DIFFERENCE * v)
+                ahead = self.residuals()
+                self.theta.copy_(start)
+            along = zip(ahead, residual, pushed(rows, v), strict=True)
+            return pulled(rows, [2 / _DIFFERENCE * ((a - r) / _DIFFERENCE - d) for a, r, d in along], p)
+
+        return Model(loss, g, Primal(H, unit), bending, _TRUSTED_BEND)
 
     @torch.no_grad()
     def residuals(self) -> list[Tensor]:

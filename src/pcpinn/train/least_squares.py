@@ -13,6 +13,14 @@ from ..discretize.equation import Nodes
 from ..errors import PcpinnError
 from ..network.mlp import MLP
 from ..network.placed import PlacedNetwork
+from .curvature import Curvature, MatrixFree, of_rows
+from .damping import Nielsen
+from .forms import choose_form, sample_rows
+from .model import Forms, Model
+from .optimiser import State
+
+_TRUSTED_BEND = 0.75  # largest ratio of acceleration to velocity at which the path's second-order model is believed
+_SINGLE_ABOVE = 1e-5  # while damping is larger than this, rounding in a float32 Gram matrix is harmless
 
 
 class Operator(Protocol):
@@ -48,6 +56,8 @@ class LeastSquares:
         rescale: give the network's outputs the unit of the solution; not where it has values already that are to stay.
         placed: the network at the points, if something is known of it already.
     """
+
+    rule = Nielsen()
 
     def __init__(
         self,
@@ -133,6 +143,65 @@ class LeastSquares:
         pulled = self.operator.apply_transpose(residual) * self.scale
         (gradient,) = torch.autograd.grad(self.unknowns(), self.theta, pulled)
         return gradient
+
+    def value(self) -> float:
+        """The loss, no derivatives."""
+        r = self.known_residual()
+        return 0.5 * float(r @ r)
+
+    def resolve(self, recipe: Forms) -> tuple[str, int]:
+        """The form of Gauss-Newton's matrix, and the number of nodes in it.
+
+        Raises:
+            PcpinnError: when the form asked for does not fit into memory.
+        """
+        return choose_form(recipe, self.network.parameter_count, self.size, self.points.device)
+
+    def model_here(self, recipe: Forms, state: State) -> Model:
+        """At the present weights; draws the nodes of a Gram matrix."""
+        residual = self.known_residual()
+        gradient, exact = self.gradient(residual), recipe.form == "exact"
+        return Model(
+            0.5 * float(residual @ residual),
+            gradient,
+            self.curvature(recipe, state),
+            lambda v: self.curving(v, through_operator=exact),
+            _TRUSTED_BEND,
+        )
+
+    def curvature(self, recipe: Forms, state: State) -> Curvature:
+        """J^T J of the residual, or of the network alone: see `GaussNewton`."""
+        form, m = self.resolve(recipe)
+        if form == "exact":
+            return of_rows(self.operator.apply(self.jacobian()) * self.scale)
+        rows = sample_rows(self.weights, m, state)
+        weights = self.weights if rows is None else (self.weights.sum() / m).expand(m)
+        factor = weights.sqrt() * self.scale
+        if form == "matrix-free":
+            return self._matrix_free(rows, factor)
+        on_cpu = self.points.device.type == "cpu"
+        dtype = torch.float32 if on_cpu and float(state["damping"]) > _SINGLE_ABOVE else factor.dtype
+        return of_rows(self.jacobian(rows, dtype).mul_(factor.to(dtype)[:, None]))
+
+    def _matrix_free(self, rows: Tensor | None, factor: Tensor) -> MatrixFree:
+        theta = self.theta.detach()
+        point = self.point_of if rows is None else self.point_of[rows]
+        component = self.component_of if rows is None else self.component_of[rows]
+        x = self.points[point]
+
+        def values(weights: Tensor) -> Tensor:
+            return self.network.evaluate(weights, x).gather(1, component[:, None])[:, 0] * factor
+
+        pull = torch.func.vjp(values, theta)[1]
+
+        def product(v: Tensor) -> Tensor:
+            pushed = torch.func.jvp(values, (theta,), (v,))[1]
+            return pull(pushed)[0]
+
+        # Hutchinson's estimate of the trace, with a fixed probe: the unit of damping need not be exact.
+        probe = torch.ones_like(theta)
+        probe[::2] = -1
+        return MatrixFree(product, float(probe @ product(probe)) / theta.numel())
 
     def curving(self, v: Tensor, through_operator: bool = True) -> Tensor:
         """J^T r'' for the second derivative r'' of the residual along v (p,): what bends the path away from a straight step.
