@@ -16,7 +16,7 @@ from pcpinn.discretize.system import linear_system
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.network import MLP, Architecture
 from pcpinn.precondition import ILU, PreconditionedResidual
-from pcpinn.train import LeastSquares
+from pcpinn.train import LeastSquares, rescale_outputs
 
 BOXES = {1: Interval(0, 1), 2: Rectangle((0, 0), (1, 0.8)), 3: Box((0, 0, 0), (1, 0.8, 0.9))}
 
@@ -157,6 +157,7 @@ def task(system=None, preconditioner=None, dtype=torch.float64, seed=0, dense="a
     operator = PreconditionedResidual(
         system.A, system.b, preconditioner or ILU(1e-2, 5.0), system.weights, dense, dtype
     )
+    rescale_outputs(network, operator)
     return LeastSquares(network, system.nodes, operator)
 
 

@@ -9,19 +9,20 @@ import torch
 
 from ..discretize.system import LinearSystem
 from ..network.mlp import MLP
-from ..precondition.misfit import Misfit
+from ..precondition import misfit
 from ..problem.problem import Problem
 from ..solution.solution import Solution
 from ..solve.run import run
 from ..solve.settings import Settings
-from ..train import LeastSquares
+from ..train import LeastSquares, rescale_outputs
 
 
 def fit_loss(system: LinearSystem, network: MLP, settings: Settings) -> LeastSquares:
     """The relative misfit to the discrete solution, in the norm of Algorithm 1."""
     weights = system.weights if settings.weights == "mass" else np.full(system.size, 1 / system.size)
-    misfit = Misfit(system.solution, weights, getattr(torch, settings.precision), network.theta.device, "fem-fit")
-    return LeastSquares(network, system.nodes, misfit)
+    operator = misfit(system.solution, weights, getattr(torch, settings.precision), network.theta.device, "fem-fit")
+    rescale_outputs(network, operator)
+    return LeastSquares(network, system.nodes, operator)
 
 
 def solve_fem_fit(problem: Problem, settings: Settings | None = None, **options: Any) -> Solution:

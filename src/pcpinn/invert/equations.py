@@ -41,12 +41,22 @@ class Tangent:
         by_free: (N, f) dF/du by the free unknowns.
         by_coefficients: K matrices (N, n), dF/dc.
         residual: (N,) F.
+        free: (f,) numbers of the free unknowns, which have no equation.
     """
 
     A: sp.csr_matrix
     by_free: sp.csr_matrix
     by_coefficients: list[sp.csr_matrix]
     residual: np.ndarray
+    free: np.ndarray
+
+    def pulled(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Derivatives of q . F, for q (N,): by u (N,) and by the coefficients (n, K)."""
+        q = q.copy()
+        q[self.free] = 0.0
+        by_u = self.A.T @ q
+        by_u[self.free] = self.by_free.T @ q
+        return by_u, np.stack([S.T @ q for S in self.by_coefficients], axis=1)
 
 
 class Equations:
@@ -113,7 +123,7 @@ class Equations:
         rows, reduce = _reduction(equation.constraints, self.size)
         by_free = sp.csr_matrix(rows @ (reduce @ K))[:, self.free]
         slopes = self._by_coefficients(equation, u, c, K) if by_c else []
-        return Tangent(A, by_free, slopes, equation.residual(u))
+        return Tangent(A, by_free, slopes, equation.residual(u), self.free)
 
     def by_coefficients(self, u: np.ndarray, c: np.ndarray) -> list[sp.csr_matrix]:
         """dF/dc alone."""

@@ -19,6 +19,7 @@ from torch import Tensor
 from ..discretize.equation import distinct_points
 from ..errors import PcpinnError
 from ..precondition import Preconditioner
+from ..precondition.preconditioned import WeightedInverse
 from ..train.curvature import Primal
 from ..train.damping import Nielsen
 from ..train.model import Forms, Model
@@ -78,7 +79,7 @@ class JointLoss:
             name: self._tensor(equations.coefficient_nodes[:, : net.base.inputs])
             for name, net in model.coefficients.items()
         }
-        self._weights = np.sqrt(weights / weights.sum()) * equations.has_equation
+        self._root = self._tensor(np.sqrt(weights / weights.sum()) * equations.has_equation)
 
     # --- pieces -----------------------------------------------------------------------------------------------------
 
@@ -138,18 +139,18 @@ class JointLoss:
     def _factor(self) -> float:
         return self.kappa * self.count**0.5 / self.typical_noise
 
-    def _preconditioned(self, F: np.ndarray) -> np.ndarray:
+    @property
+    def _inverse(self) -> WeightedInverse:
+        """W P^-1, weighted as the equations are; P is that of the last refresh."""
         assert self.frame is not None
-        return self._factor * self._weights * self.frame.preconditioner.apply(self.frame.state, F)
+        return WeightedInverse(self.frame.solver, self._factor * self._root)
 
-    def _pulled(self, r: np.ndarray, tangent: Tangent) -> tuple[Tensor, Tensor]:
+    def _preconditioned(self, F: np.ndarray) -> Tensor:
+        return self._inverse.apply(torch.from_numpy(F))
+
+    def _pulled(self, r: Tensor, tangent: Tangent) -> tuple[Tensor, Tensor]:
         """Gradient by u (N,) and c (M, K) of 0.5 ||r||^2, r the preconditioned residual."""
-        assert self.frame is not None
-        q = self.frame.preconditioner.apply_transpose(self.frame.state, self._factor * self._weights * r)
-        q = q * self.equations.has_equation
-        by_u = tangent.A.T @ q
-        by_u[self.equations.free] = tangent.by_free.T @ q
-        by_c = np.stack([S.T @ q for S in tangent.by_coefficients], axis=1)
+        by_u, by_c = tangent.pulled(self._inverse.apply_transpose(r).numpy())
         return self._tensor(by_u), self._tensor(by_c)
 
     # --- loss -------------------------------------------------------------------------------------------------------
@@ -286,7 +287,7 @@ class JointLoss:
         if self.kappa:
             u, c = self.nodal()
             with np.errstate(all="ignore"):
-                result.append(self._tensor(self._preconditioned(self.equations.residual(u, c))))
+                result.append(self._preconditioned(self.equations.residual(u, c)))
         return result
 
     def _nodal_jacobian(self) -> Tensor:
@@ -325,7 +326,7 @@ class JointLoss:
         for name, numbers in self.model.parameter_slopes().items():
             for k, (at, slope) in zip(family.columns(name), numbers, strict=True):
                 g[at] = slope * by_c[:, k].sum()
-        return self._tensor(r), g
+        return r, g
 
     def _equation_columns(
         self, Ju: Tensor, Jc: dict[str, Tensor], where: dict[str, slice]
@@ -334,7 +335,7 @@ class JointLoss:
         assert self.frame is not None
         assert self.frame.by_free is not None
         free = torch.as_tensor(self.equations.free, device=self.device)
-        weights = self._factor * self._tensor(self._weights)[:, None]
+        weights = self._factor * self._root[:, None]
         family = self.equations.family
         columns = [(weights * (Ju - self.frame.by_free @ Ju[free]), self.model.parts[0])]
         for name, J in Jc.items():

@@ -18,7 +18,7 @@ from ..problem.problem import Problem
 from ..progress import Progress
 from ..solution.reference import Reference
 from ..solution.solution import Solution
-from ..train import LeastSquares
+from ..train import LeastSquares, rescale_outputs
 from .build import make_preconditioner
 from .march.march import march
 from .run import run
@@ -109,7 +109,9 @@ def preconditioned_loss(
     )
     if kept is not None:
         operator.quality = kept.quality
-    return LeastSquares(network, system.nodes, operator, rescale)
+    if rescale:
+        rescale_outputs(network, operator)
+    return LeastSquares(network, system.nodes, operator)
 
 
 def _dense(settings: Settings) -> bool | str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,6 +12,7 @@ from ..discretize.equation import Nodes
 from ..errors import PcpinnError
 from ..network.mlp import MLP
 from ..network.placed import PlacedNetwork
+from ..precondition.preconditioned import Preconditioned
 from .curvature import Curvature, MatrixFree, of_rows
 from .damping import Nielsen
 from .forms import choose_form, sample_rows
@@ -21,27 +21,6 @@ from .optimiser import State
 
 _TRUSTED_BEND = 0.75  # largest ratio of acceleration to velocity at which the path's second-order model is believed
 _SINGLE_ABOVE = 1e-5  # while damping is larger than this, rounding in a float32 Gram matrix is harmless
-
-
-class Operator(Protocol):
-    """u -> W P^-1 (A u - b)."""
-
-    dtype: torch.dtype
-    device: torch.device
-    weights: np.ndarray
-    target_norm: float
-
-    def __call__(self, u: Tensor) -> Tensor:
-        """(N,) -> (N,), differentiable."""
-
-    def apply(self, u: Tensor) -> Tensor:
-        """W P^-1 A u, differentiable."""
-
-    def apply_transpose(self, r: Tensor) -> Tensor:
-        """A^T P^-T W r."""
-
-    def describe(self) -> dict[str, Any]:
-        """For the report."""
 
 
 class LeastSquares:
@@ -53,7 +32,6 @@ class LeastSquares:
         network: u_theta.
         nodes: where the unknowns sit and which output of the network they are.
         operator: u -> W P^-1 (A u - b).
-        rescale: give the network's outputs the unit of the solution; not where it has values already that are to stay.
         placed: the network at the points, if something is known of it already.
     """
 
@@ -63,16 +41,12 @@ class LeastSquares:
         self,
         network: MLP,
         nodes: Nodes,
-        operator: Operator,
-        rescale: bool = True,
+        operator: Preconditioned,
         placed: PlacedNetwork | None = None,
     ) -> None:
         if getattr(network, "ansatz", None) is not None:
             raise PcpinnError("a network with hard conditions cannot be trained on nodal values", "use the method pinn")
         self.network, self.operator = network, operator
-        if rescale:
-            with torch.no_grad():
-                network.output_scale.fill_(_natural_scale(operator))
         self._known: tuple[Tensor, Tensor] | None = None
         device, dtype = operator.device, operator.dtype
         self.points = torch.as_tensor(nodes.points, dtype=dtype, device=device)
@@ -223,7 +197,8 @@ class LeastSquares:
         return gradient
 
 
-def _natural_scale(operator: Operator) -> float:
-    """The unit of the network's outputs: 1, unless P^-1 b says that the solution is much larger or smaller."""
+@torch.no_grad()
+def rescale_outputs(network: MLP, operator: Preconditioned) -> None:
+    """Give a network's outputs the unit of the solution: 1, unless P^-1 b says that it is much larger or smaller."""
     size = operator.target_norm / float(operator.weights.sum()) ** 0.5
-    return size if math.isfinite(size) and size > 0 and not 0.1 < size < 10 else 1.0
+    network.output_scale.fill_(size if math.isfinite(size) and size > 0 and not 0.1 < size < 10 else 1.0)

@@ -14,7 +14,7 @@ from ...discretize.newton import Solve, newton
 from ...discretize.window import MarchSpace, Window, WindowMatrix
 from ...files import write_atomically
 from ...network.marched import Plan
-from ...precondition.window_residual import WindowResidual
+from ...precondition.refined import RefinedSolver
 from ...solution.reference import Reference
 from .window import WindowSolver
 
@@ -82,9 +82,9 @@ class MarchErrors:
         """The discrete solution by the P at hand, or by Newton's method with its own; None if neither converges."""
 
         def invert(matrix: WindowMatrix) -> Solve[Tensor]:
-            return WindowResidual(matrix, X, solver.recipe.build(matrix), np.ones(X.numel()), refinement=1).inverse
+            return RefinedSolver(solver.recipe.build(matrix).on(matrix), matrix, 1).apply
 
-        at_hand = None if solver.operator is None else solver.operator.inverse
+        at_hand = None if solver.operator is None else solver.operator.solver.apply
         found = newton(
             window,
             X,

@@ -32,7 +32,7 @@ from ..build import ORDERINGS, make_device, make_mesh, make_network, make_optimi
 from ..settings import Settings
 from .checkpoint import MarchCheckpoint
 from .errors import MarchErrors
-from .start import fit_start, guesses_for, misfit, space_weights, spread_biases
+from .start import fit_start, guesses_for, misfit_of, space_weights, spread_biases
 from .window import WindowReport, WindowSettings, WindowSolver
 
 
@@ -215,7 +215,7 @@ def _window_solver(space: MarchSpace, network: MLP, plan: Plan, settings: Settin
     nodes = space.nodes(plan.layers)
     size = len(nodes.point_of)
     optimiser, _ = make_optimiser(
-        settings, LeastSquares(network, nodes, misfit(np.zeros(size), np.ones(size), network))
+        settings, LeastSquares(network, nodes, misfit_of(network, np.zeros(size), np.ones(size)))
     )
     return WindowSolver(space, network, plan.layers, recipe, optimiser, own, settings.seed)
 

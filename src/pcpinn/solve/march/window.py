@@ -13,8 +13,8 @@ from ...discretize.window import MarchSpace, Window, WindowMatrix
 from ...errors import PcpinnError
 from ...network.mlp import MLP
 from ...network.placed import PlacedNetwork
-from ...precondition.stages import Stages, StageSolver
-from ...precondition.window_residual import WindowResidual
+from ...precondition import Preconditioned
+from ...precondition.stages import Stages, StageSolver, window_residual
 from ...progress import Progress
 from ...train import GaussNewton, LeastSquares, Optimiser, Stopping, train
 from ...train.heads import HeadSolver
@@ -91,7 +91,7 @@ class WindowSolver:
         self._placed = PlacedNetwork(network, torch.as_tensor(self.nodes.points).to(network.theta))
         self.heads = HeadSolver()
         self.solver: StageSolver | None = None
-        self.operator: WindowResidual | None = None
+        self.operator: Preconditioned | None = None
         self._stale, self._new = True, False
         self._damping = math.nan
 
@@ -132,7 +132,7 @@ class WindowSolver:
         for _ in range(own.newton):
             matrix, F = self._linearise(window, U), window.residual(U)
             operator = self._operator(matrix, F, U, weights, report)
-            move = operator.inverse(F)
+            move = operator.solver.apply(F)
             correction = self._norm(move, weights) / self._size(U, move, weights)
             report.residuals.append(correction)
             report.final = correction
@@ -171,7 +171,7 @@ class WindowSolver:
             F = window.residual(U)
             if not sizes:
                 operator = self._operator(self._linearise(window, U), F, U, weights, report)
-            sizes.append(self._norm(operator.inverse(F), weights))
+            sizes.append(self._norm(operator.solver.apply(F), weights))
         self._set(guesses[int(np.argmin(sizes))] if sizes else guesses[0])
         return self.values()
 
@@ -184,7 +184,7 @@ class WindowSolver:
 
     def _operator(
         self, matrix: WindowMatrix, F: Tensor, U: Tensor, weights: np.ndarray, report: WindowReport
-    ) -> WindowResidual:
+    ) -> Preconditioned:
         constant = self.space.form.constant or self.settings.linear_part
         if self.solver is None or not self.solver.fits(matrix) or (self._stale and not constant):
             self._build(matrix, report)
@@ -198,7 +198,7 @@ class WindowSolver:
             if _GOOD < left < 1:
                 refinement = max(refinement, min(_MOST_REFINED, math.ceil(math.log(_GOOD) / math.log(left))))
         self._stale = self._new = False
-        self.operator = WindowResidual(matrix, matrix.apply(U) - F, self.solver, weights, refinement)
+        self.operator = window_residual(matrix, matrix.apply(U) - F, self.solver, weights, refinement)
         return self.operator
 
     def _build(self, matrix: WindowMatrix, report: WindowReport) -> None:
@@ -216,7 +216,7 @@ class WindowSolver:
 
     def _train(
         self,
-        operator: WindowResidual,
+        operator: Preconditioned,
         U: Tensor,
         F: Tensor,
         damping: float,
@@ -226,13 +226,11 @@ class WindowSolver:
         """Train on the linearised window; the relative residual reached."""
         own = self.settings
         if damping < 1.0:
-            A = operator.matrix
-            operator = WindowResidual(
-                A, A.apply(U) - damping * F, operator.solver, operator.weights, operator.refinement
-            )
+            b = operator.matrix.apply(U) - damping * F
+            operator = Preconditioned(operator.matrix, operator.solver, b, operator.weights)
         if own.causality > 0:
             operator = self._causal(operator, U)
-        loss = LeastSquares(self.network, self.nodes, operator, rescale=False, placed=self._placed)
+        loss = LeastSquares(self.network, self.nodes, operator, placed=self._placed)
         wanted = max(0.3 * own.tolerance, min(0.1, correction) * correction)
         untouched, start = self.network.theta.detach().clone(), float(loss.known_residual().norm())
         residual = start
@@ -257,7 +255,7 @@ class WindowSolver:
                 residual = self.heads.step(loss, afresh=False)
         return residual
 
-    def _causal(self, operator: WindowResidual, U: Tensor) -> WindowResidual:
+    def _causal(self, operator: Preconditioned, U: Tensor) -> Preconditioned:
         """Weights of the layers by how well those before are solved (Wang et al. 2022); they sum to one."""
         shape = U.shape
         r = operator(U.reshape(-1)).reshape(shape) / max(operator.target_norm, 1e-300)
