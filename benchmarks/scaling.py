@@ -167,7 +167,7 @@ def measure(name: str, recipe: Preconditioner, settings: Settings, bandwidth: fl
         row.facts["sweeps"] = sum(facts["sweeps"])
     print("  iteration ...", file=sys.stderr, flush=True)
     _linear_parts(row, system, built, device)
-    _network_parts(row, LeastSquares(make_network(problem, mesh, settings), system, operator), device)
+    _network_parts(row, LeastSquares(make_network(problem, mesh, settings), system.nodes, operator), device)
     row.facts["of bandwidth: A u"] = _matrix_bytes(system) / bandwidth / row.seconds["A u"]
     row.facts["of bandwidth: P^-1 r"] = _factor_bytes(system, recipe, state) / bandwidth / row.seconds["P^-1 r"]
     return row
@@ -212,7 +212,7 @@ def _network_parts(row: Row, loss: LeastSquares, device: torch.device) -> None:
     gradient = torch.ones_like(start)
 
     def curvature() -> None:
-        matrix = gauss_newton._curvature(loss, state)
+        matrix = loss.curvature(gauss_newton, state)
         matrix.solve(gradient, gauss_newton.damping * matrix.scale)
 
     row.seconds["Gram + Cholesky"] = median(curvature, device)

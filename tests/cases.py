@@ -32,7 +32,7 @@ from pcpinn.network import MLP, Architecture
 from pcpinn.precondition import ILU, PreconditionedResidual
 from pcpinn.solve.method import INVERSE_METHODS, METHODS
 from pcpinn.solve.settings import resolve
-from pcpinn.train import LeastSquares
+from pcpinn.train import LeastSquares, rescale_outputs
 
 BOXES = {1: Interval(0, 1), 2: Rectangle((0, 0), (1, 0.8)), 3: Box((0, 0, 0), (1, 0.8, 0.9))}
 
@@ -193,7 +193,8 @@ def task(system=None, preconditioner=None, dtype=torch.float64, seed=0, dense="a
     operator = PreconditionedResidual(
         system.A, system.b, preconditioner or ILU(1e-2, 5.0), system.weights, dense, dtype
     )
-    return LeastSquares(network, system, operator)
+    rescale_outputs(network, operator)
+    return LeastSquares(network, system.nodes, operator)
 
 
 def solve_directly(problem, mesh, degree):

@@ -7,9 +7,7 @@ from cases import chosen, two_fields
 from pcpinn import Dirichlet, PcpinnError, Problem, Rectangle, Robin, solve
 from pcpinn.baselines import solve_fem_fit
 from pcpinn.baselines.fem_fit import fit_loss
-from pcpinn.precondition import Identity
-from pcpinn.precondition.misfit import Misfit
-from pcpinn.precondition.operator import PreconditionedResidual
+from pcpinn.precondition import Identity, PreconditionedResidual, misfit
 from pcpinn.solve.build import make_network
 
 PLATE = Problem(
@@ -50,14 +48,14 @@ def test_adam_takes_the_same_steps_too():
 def test_misfit_is_the_residual_of_the_identity(shape):
     random = np.random.default_rng(0)
     u_h, weights = random.normal(size=6), random.random(6)
-    misfit = Misfit(u_h, weights, torch.float64, torch.device("cpu"))
+    fit = misfit(u_h, weights, torch.float64, torch.device("cpu"))
     plain = PreconditionedResidual(sp.identity(6, format="csr"), u_h, Identity(), weights, False)
     u = torch.from_numpy(random.normal(size=shape))
-    torch.testing.assert_close(misfit.apply(u), plain.apply(u))
-    torch.testing.assert_close(misfit.apply_transpose(u), plain.apply_transpose(u))
-    assert misfit.target_norm == pytest.approx(plain.target_norm)
+    torch.testing.assert_close(fit.apply(u), plain.apply(u))
+    torch.testing.assert_close(fit.apply_transpose(u), plain.apply_transpose(u))
+    assert fit.target_norm == pytest.approx(plain.target_norm)
     if len(shape) == 1:
-        torch.testing.assert_close(misfit(u), plain(u))
+        torch.testing.assert_close(fit(u), plain(u))
 
 
 def test_several_fields_in_float32():

@@ -9,9 +9,11 @@ from pcpinn import PcpinnError
 from pcpinn.catalog import CATALOG, PRESETS
 from pcpinn.catalog.makers import MAKERS
 from pcpinn.catalog.published import best_baseline, paper_result, published_figures
+from pcpinn.discretize.discrete_equation import DiscreteEquation
+from pcpinn.discretize.discretisation import check_functions
 from pcpinn.discretize.nonlinear import solve_newton
 from pcpinn.discretize.pointwise import Pointwise, dirichlet_values
-from pcpinn.discretize.system import check_functions, linear_part
+from pcpinn.discretize.system import linear_part
 from pcpinn.problem.conditions import Dirichlet, NaturalCondition
 from pcpinn.solution.reference import compare
 from pcpinn.solution.solution import component_names
@@ -23,7 +25,8 @@ def discretisation_error(entry, preset, changes):
     problem, reference = entry.problem(**parameters), entry.reference(**parameters)
     discretisation = make_discretisation(problem, make_mesh(problem, settings), settings)
     linear = check_functions(discretisation)
-    u = linear_part(discretisation).solution if linear else solve_newton(discretisation)
+    equation = DiscreteEquation(discretisation)
+    u = linear_part(equation).solution if linear else solve_newton(equation)
     names = component_names(problem.unknowns)
     return compare(discretisation.interpolate(u, reference.points), reference, names)["l2re"]
 

@@ -20,10 +20,10 @@ def test_the_truth_solves_the_equations(name):
     known = next(iter(unknown.known.values()))
     x = torch.from_numpy(equations.coefficient_nodes)
     c = torch.func.vmap(known)(x).numpy()[:, None]
-    from pcpinn.discretize.nonlinear import direct
+    from pcpinn.discretize.linear_solves import Factors
 
     tangent = equations.linearise(np.zeros(equations.size), c)
-    u = -direct(tangent.A)(tangent.residual)
+    u = -Factors(tangent.A).apply(tangent.residual)
     truth = entry.truth(**parameters)
     found = probe(equations.discretisation, truth.points, 0) @ u
     assert np.linalg.norm(found - truth.u[:, 0]) < 2e-3 * np.linalg.norm(truth.u)

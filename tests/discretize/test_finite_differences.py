@@ -28,7 +28,7 @@ COUNTS = {1: (80, 160), 2: (12, 24), 3: (8, 16)}
 
 
 def nodal_error(system, case):
-    u = case.values(system.discretisation.unknown_nodes)[np.arange(system.size), system.component_of]
+    u = case.values(system.discretisation.unknown_nodes)[np.arange(system.size), system.nodes.component_of]
     return system.norm(system.solution - u)
 
 

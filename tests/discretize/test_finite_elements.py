@@ -221,9 +221,9 @@ def test_fields_of_different_degree():
         system = solve_directly(problem, grid(case.domain, n), 4)
         error = (
             system.solution
-            - case.values(system.discretisation.unknown_nodes)[np.arange(system.size), system.component_of]
+            - case.values(system.discretisation.unknown_nodes)[np.arange(system.size), system.nodes.component_of]
         )
-        parts.append([np.sqrt(np.mean(error[system.component_of == k] ** 2)) for k in range(3)])
+        parts.append([np.sqrt(np.mean(error[system.nodes.component_of == k] ** 2)) for k in range(3)])
         assert {s.degree for s in system.discretisation.space.scalar} == {1, 2}
     assert rates(parts)[0, 0] == pytest.approx(2, abs=0.25)
     assert np.all(rates(parts)[0] > 1.75)
@@ -237,8 +237,8 @@ def test_dirichlet_on_one_component_only():
     x, y = system.discretisation.unknown_nodes.T
     top = np.isclose(y, 0.8) & (x > 1e-9) & (x < 1 - 1e-9)
     fixed = np.isin(np.arange(system.size), system.discretisation.constraints.constrained)
-    assert fixed[top & (system.component_of == 0)].all()
-    assert not fixed[top & (system.component_of == 1)].any()
+    assert fixed[top & (system.nodes.component_of == 0)].all()
+    assert not fixed[top & (system.nodes.component_of == 1)].any()
 
 
 # Matrices

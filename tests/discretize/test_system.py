@@ -9,7 +9,8 @@ from cases import BOXES, boundary, general, grid, poisson
 from pcpinn import Dirichlet, Field, Interval, Natural, Neumann, Periodic, Pin, Problem, Rectangle, Robin
 from pcpinn.discretize.finite_differences import FiniteDifferences
 from pcpinn.discretize.finite_elements import FiniteElements
-from pcpinn.discretize.system import linear_system, solve_sparse
+from pcpinn.discretize.linear_solves import solve_sparse
+from pcpinn.discretize.system import linear_system
 from pcpinn.errors import PcpinnError, PcpinnWarning
 from pcpinn.mesh.generate import generate_mesh
 
@@ -80,8 +81,8 @@ def test_solution_equals_a_dense_elimination(kind, sides):
 
 def test_boundary_nodes_are_seen():
     system = system_of(MIXED["dirichlet"], "fem3")
-    assert system.size == system.discretisation.size == len(system.points)
-    x = system.points
+    assert system.size == system.discretisation.size == len(system.nodes.points)
+    x = system.nodes.points
     edge = ((x == 0) | (x == 1)).any(1)
     assert edge.sum() == 4 * 4 * 3
     np.testing.assert_allclose(system.solution[edge], x[edge, 0] + 1)
@@ -89,8 +90,8 @@ def test_boundary_nodes_are_seen():
 
 def test_one_scalar_field_keeps_its_nodes_as_points():
     system = poisson(2, 3, 2)
-    np.testing.assert_array_equal(system.point_of, np.arange(system.size))
-    np.testing.assert_array_equal(system.points, system.discretisation.unknown_nodes)
+    np.testing.assert_array_equal(system.nodes.point_of, np.arange(system.size))
+    np.testing.assert_array_equal(system.nodes.points, system.discretisation.unknown_nodes)
 
 
 def test_fields_share_their_points():
@@ -99,11 +100,13 @@ def test_fields_share_their_points():
     sides = {name: {"p": Dirichlet(0.0), "v": Dirichlet(0.0)} for name in SQUARE.boundary_names}
     problem = Problem(SQUARE, lambda x, p, v: (p.grad, v.grad), None, sides, fields)
     system = linear_system(FiniteElements(problem, generate_mesh(SQUARE, size=0.3), 1))
-    sizes = np.bincount(system.component_of)
-    assert sizes[1] == sizes[2] == len(system.points)
+    sizes = np.bincount(system.nodes.component_of)
+    assert sizes[1] == sizes[2] == len(system.nodes.points)
     assert sizes[0] < sizes[1]
-    np.testing.assert_allclose(system.points[system.point_of], system.discretisation.unknown_nodes, atol=1e-12)
-    assert len(np.unique(np.round(system.points, 9), axis=0)) == len(system.points)
+    np.testing.assert_allclose(
+        system.nodes.points[system.nodes.point_of], system.discretisation.unknown_nodes, atol=1e-12
+    )
+    assert len(np.unique(np.round(system.nodes.points, 9), axis=0)) == len(system.nodes.points)
 
 
 def test_norm_is_weighted():
@@ -130,7 +133,7 @@ def test_a_constant_that_nothing_fixes_is_refused_until_pinned(kind, dimension, 
     assert "Pin(" in caught.value.remedy
     pinned = Problem(domain, problem.flux, problem.source, conditions, pins=[Pin([0.0] * dimension, 2.0)])
     system = linear_system(KINDS[kind](pinned, grid(domain, 3)))
-    corner = np.flatnonzero((system.points == 0).all(1))
+    corner = np.flatnonzero((system.nodes.points == 0).all(1))
     np.testing.assert_allclose(system.solution[corner], 2.0)
 
 

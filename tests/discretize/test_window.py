@@ -6,11 +6,12 @@ import torch
 from over_time import convection, membrane, ring, travelling
 
 from pcpinn import Dirichlet, Initial, Interval, PcpinnError, Problem
+from pcpinn.discretize.newton import newton
 from pcpinn.discretize.step_scheme import Layers, step_scheme
 from pcpinn.discretize.window import MarchSpace, Window
 from pcpinn.mesh.generate import generate_mesh
+from pcpinn.precondition.refined import RefinedSolver
 from pcpinn.precondition.stages import Stages
-from pcpinn.precondition.window_residual import WindowResidual
 
 
 def space_of(problem, cells, degree):
@@ -25,12 +26,8 @@ def march(space, name, order, steps, per_window=1):
     for k in range(0, steps, per_window):
         window = Window(space, Layers(scheme, times[k : k + per_window + 1], first=k == 0), known)
         U = known[-1][None].repeat(window.layers.count, 1)
-        for _ in range(8):
-            matrix, F = window.linearise(U), window.residual(U)
-            move = WindowResidual(matrix, F, Stages().build(matrix), np.ones(U.numel()), refinement=4).inverse(F)
-            U = U - move
-            if float(move.abs().max()) < 1e-12:
-                break
+        found = newton(window, U, lambda A: RefinedSolver(Stages().build(A).on(A), A, 4).apply, 1e-12, 8, damped=False)
+        U = found.u
         known = torch.cat([known, U])[-scheme.history :]
     return known[-1]
 

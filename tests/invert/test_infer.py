@@ -9,7 +9,7 @@ from cases import chosen
 
 import pcpinn as pc
 from pcpinn.checkpoint import Checkpoint
-from pcpinn.train import Checkpoints
+from pcpinn.train import Checkpoints, GaussNewton
 
 ENDS = {"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0)}
 SMALL = {"cells": (8,), "degree": 3, "width": 8, "depth": 1, "feature_count": 2, "iterations": 12, "device": "cpu"}
@@ -395,11 +395,41 @@ def test_the_gradient_of_the_joint_loss_is_that_of_differences():
         loss.theta.copy_(start)
     loss.derivatives = True
     loss.refresh()
-    model = loss.model_here()
+    model = loss.model_here(GaussNewton(), {})
     (gradient,) = torch.autograd.grad(loss.loss(), loss.theta)
     np.testing.assert_allclose(
         model.gradient.numpy(), gradient.numpy(), rtol=1e-6, atol=1e-6 * float(gradient.abs().max())
     )
+
+
+def test_the_curvature_of_the_joint_loss_is_that_of_differences():
+    """With P = A: x^T H x = ||J x||^2 for the x that a damped solve gives, J x by differences of the residuals."""
+    from pcpinn.invert.settings import InverseSettings
+
+    from pcpinn.invert.inference import Inference
+    from pcpinn.problem.family import Family
+
+    settings = InverseSettings().updated(SMALL)
+    run = Inference(Family(rod, UNKNOWN), (rod_data(),), settings, None, None, None, None, None, False)
+    loss = run.loss
+    loss.kappa = 0.5
+    model = loss.model_here(GaussNewton(), {})
+    damping, start, h = 0.2, loss.theta.detach().clone(), 1e-5
+    x = model.curvature.solve(model.gradient, damping)
+    ends = []
+    for sign in (1, -1):
+        with torch.no_grad():
+            loss.theta.copy_(start + sign * h * x)
+        ends.append(torch.cat(loss.residuals()))
+    with torch.no_grad():
+        loss.theta.copy_(start)
+    along = (ends[0] - ends[1]) / (2 * h)
+    assert float(x @ (model.gradient - damping * model.curvature.scale * x)) == pytest.approx(
+        float(along @ along), rel=1e-5
+    )
+    for wrong in (GaussNewton("exact"), GaussNewton("matrix-free"), GaussNewton(sample=5)):
+        with pytest.raises(pc.PcpinnError, match="not for joint losses"):
+            wrong.start(loss, 0)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pcpinn.precondition import AMG, ILU, LU, Identity, Jacobi, PreconditionedRe
 from pcpinn.precondition import operator as operator_module
 from pcpinn.precondition.dense import dense_on_device, dense_on_host
 from pcpinn.precondition.device_factors import FactorSolver
+from pcpinn.precondition.maps import HostSolver
 from pcpinn.precondition.torch_sparse import csr_tensor
 from pcpinn.precondition.triangular import Blocks, Sweeps
 
@@ -195,11 +196,12 @@ def test_description_tells_the_method(system):
 
 def test_who_works_in_torch(system):
     def uses_torch(p):
-        return PreconditionedResidual(system.A, system.b, p, system.weights, dense=False)._solver is not None
+        symmetric = sp.csr_matrix(system.A + system.A.T)
+        operator = PreconditionedResidual(symmetric, system.b, p, system.weights, dense=False)
+        return not isinstance(operator.solver, HostSolver)
 
     assert not uses_torch(ILU())
-    symmetric = sp.csr_matrix(system.A + system.A.T)
-    assert PreconditionedResidual(symmetric, system.b, AMG(), system.weights, dense=False)._solver is not None
+    assert uses_torch(AMG())
 
 
 def test_a_preconditioner_without_a_device_form_uses_the_host(system, monkeypatch):

@@ -86,9 +86,9 @@ def test_single_precision(system, dense):
 
 
 def test_blocks_of_columns_make_the_same_matrix(system, monkeypatch):
-    whole = operator(system, ILU(), True)._matrix
+    whole = operator(system, ILU(), True)._explicit
     monkeypatch.setattr("pcpinn.precondition.operator._BLOCK", 7)
-    torch.testing.assert_close(operator(system, ILU(), True)._matrix, whole)
+    torch.testing.assert_close(operator(system, ILU(), True)._explicit, whole)
 
 
 def test_choice_of_dense(system, monkeypatch):

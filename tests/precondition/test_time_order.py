@@ -7,8 +7,9 @@ import torch
 from cases import poisson
 
 from pcpinn import Dirichlet, Initial, Interval, Neumann, PcpinnError, Problem
+from pcpinn.discretize.linear_solves import solve_sparse
 from pcpinn.discretize.slabs import TimeSlabs
-from pcpinn.discretize.system import linear_system, solve_sparse
+from pcpinn.discretize.system import linear_system
 from pcpinn.discretize.time_scheme import slab_times
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.mesh.slab_mesh import SlabMesh

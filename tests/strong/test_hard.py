@@ -338,4 +338,4 @@ def test_the_preconditioned_loss_refuses_an_ansatz():
     problem = case.problem(dict.fromkeys(BOXES[2].boundary_names, Dirichlet(case.exact[0])))
     system = linear_system(FiniteElements(problem, grid(BOXES[2], 3)))
     with pytest.raises(PcpinnError, match="hard conditions"):
-        LeastSquares(network_for(problem, grid(BOXES[2], 3)), system, None)
+        LeastSquares(network_for(problem, grid(BOXES[2], 3)), system.nodes, None)

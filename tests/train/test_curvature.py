@@ -11,7 +11,7 @@ def random(*shape, seed=0, dtype=torch.float64):
 
 
 FORMS = {
-    "primal": Primal,
+    "primal": Primal.of_rows,
     "dual": Dual,
     "free": lambda J: MatrixFree(lambda v: J.T @ (J @ v), float((J**2).sum()) / J.shape[1], steps=200, tolerance=1e-12),
 }
@@ -26,7 +26,7 @@ def test_equals_a_dense_solve(form, shape, damping):
     H = J.T @ J
     expected = torch.linalg.solve(H + damping * torch.eye(shape[1], dtype=H.dtype), g)
     torch.testing.assert_close(
-        curvature.solve(g, damping), expected, rtol=1e-8, atol=1e-8 * float(expected.abs().max())
+        curvature.solve(g, damping / curvature.scale), expected, rtol=1e-8, atol=1e-8 * float(expected.abs().max())
     )
     assert curvature.scale == pytest.approx(float(H.diagonal().mean()))
 
@@ -43,7 +43,8 @@ def test_gram(layout, dtype):
 @pytest.mark.parametrize("form", ["primal", "dual"])
 def test_single_precision_rows(form):
     J, g = random(30, 12), random(12, seed=1)
-    x = FORMS[form](J.float()).solve(g, 0.5)
+    curvature = FORMS[form](J.float())
+    x = curvature.solve(g, 0.5 / curvature.scale)
     expected = torch.linalg.solve(J.T @ J + 0.5 * torch.eye(12, dtype=J.dtype), g)
     assert x.dtype == torch.float64
     torch.testing.assert_close(x, expected, rtol=1e-4, atol=1e-5)
@@ -63,6 +64,15 @@ def test_loose_products_still_descend():
     model = lambda d: float(0.5 * (J @ d) @ (J @ d) - g @ d)  # noqa: E731
     assert model(x) < model(0 * x) == 0
     assert float(g @ x) > 0
+
+
+def test_each_weight_in_its_own_unit():
+    J, g, units = random(30, 12), random(12, seed=1), random(12, seed=2).abs()
+    H = J.T @ J
+    curvature = Primal(H, units)
+    for damping in (0.3, 2.0, 0.3):
+        expected = torch.linalg.solve(H + damping * torch.diag(units), g)
+        torch.testing.assert_close(curvature.solve(g, damping), expected)
 
 
 def test_no_gradient_no_step():

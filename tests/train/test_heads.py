@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from pcpinn.discretize.equation import Nodes
 from pcpinn.errors import PcpinnError
 from pcpinn.network import MLP, Architecture, Features
-from pcpinn.precondition.misfit import Misfit
-from pcpinn.solve.march.window import WindowNodes
+from pcpinn.precondition import misfit
 from pcpinn.train import LeastSquares, heads
 from pcpinn.train.heads import HeadSolver
 
@@ -23,12 +23,11 @@ def loss_for(width=24, outputs=3, architecture=None):
         outputs,
         torch.Generator().manual_seed(0),
     )
-    nodes = WindowNodes(x, np.tile(np.arange(81), outputs), np.repeat(np.arange(outputs), 81))
+    nodes = Nodes(x, np.tile(np.arange(81), outputs), np.repeat(np.arange(outputs), 81))
     target = torch.from_numpy(np.concatenate([np.sin((k + 1) * x[:, 0]) for k in range(outputs)]))
     weights = np.tile(np.linspace(1, 2, 81), outputs) / 100
-    return LeastSquares(
-        network, nodes, Misfit(target.numpy(), weights, torch.float64, torch.device("cpu")), rescale=False
-    ), target
+    operator = misfit(target.numpy(), weights, torch.float64, torch.device("cpu"))
+    return LeastSquares(network, nodes, operator), target
 
 
 def test_one_step_is_the_least_squares_solution():

@@ -39,7 +39,7 @@ def test_loss_by_hand(kind):
     system, p = SYSTEMS[kind](), ILU(1e-2, 5.0)
     problem = task(system, p)
     at_nodes = problem.network(torch.from_numpy(system.discretisation.unknown_nodes)).detach().numpy()
-    u = at_nodes[np.arange(system.size), system.component_of]
+    u = at_nodes[np.arange(system.size), system.nodes.component_of]
     np.testing.assert_allclose(problem.unknowns().detach(), u, rtol=1e-13)
     state = p.build(system.A)
     norm = lambda r: np.sqrt(system.weights @ p.apply(state, r) ** 2)  # noqa: E731

@@ -9,6 +9,7 @@ from pcpinn.errors import PcpinnError
 from pcpinn.network import MLP, Architecture, Features
 from pcpinn.precondition import ILU, LU, Identity, Jacobi, PreconditionedResidual
 from pcpinn.train import Adam, GaussNewton, LeastSquares
+from pcpinn.train.forms import sample_rows
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
@@ -31,7 +32,7 @@ def test_adam_takes_the_steps_of_torch(settings, dtype):
 @pytest.fixture
 def double(monkeypatch):
     """No rounding of Gram matrices to single precision."""
-    monkeypatch.setattr("pcpinn.train.gauss_newton._SINGLE_ABOVE", float("inf"))
+    monkeypatch.setattr("pcpinn.train.least_squares._SINGLE_ABOVE", float("inf"))
 
 
 def run(optimiser, problem, steps=12, seed=0):
@@ -113,7 +114,7 @@ def test_a_linear_model_is_solved_in_a_few_steps(system, p):
     """Linear least squares, whose minimum a dense solve gives."""
     system = system()
     model = linear_model(system.discretisation.components)
-    problem = LeastSquares(model, system, PreconditionedResidual(system.A, system.b, p, system.weights))
+    problem = LeastSquares(model, system.nodes, PreconditionedResidual(system.A, system.b, p, system.weights))
     J = problem.operator.apply(problem.jacobian()) * problem.scale
     r = problem.residual().detach()
     best = r - J @ torch.linalg.lstsq(J, r[:, None]).solution[:, 0]
@@ -164,7 +165,7 @@ def test_single_precision():
 
 def test_single_precision_of_the_matrix_hardly_matters(monkeypatch):
     rounded = run(GaussNewton("gram"), task(), 4)
-    monkeypatch.setattr("pcpinn.train.gauss_newton._SINGLE_ABOVE", float("inf"))
+    monkeypatch.setattr("pcpinn.train.least_squares._SINGLE_ABOVE", float("inf"))
     exact = run(GaussNewton("gram"), task(), 4)
     assert rounded != exact
     np.testing.assert_allclose(rounded, exact, rtol=0.02)
@@ -193,14 +194,12 @@ def test_refusals():
 
 def test_nodes_are_drawn_by_their_weights():
     """A node that stands for most of the domain is in every sample; one that stands for nothing is in none."""
-    from pcpinn.train.gauss_newton import _sample
-
     problem = task()
     problem.weights = torch.full((problem.size,), 1.0, dtype=torch.float64)
     problem.weights[7] = 3.0 * problem.size
     problem.weights[3] = 0.0
     state = GaussNewton().start(problem, 0)
-    rows = torch.cat([_sample(problem, 40, state) for _ in range(50)])
+    rows = torch.cat([sample_rows(problem.weights, 40, state) for _ in range(50)])
     assert abs(float((rows == 7).double().mean()) - 0.75) < 0.03
     assert not (rows == 3).any()
     assert len(torch.unique(rows)) > problem.size / 3

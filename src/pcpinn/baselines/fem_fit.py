@@ -12,7 +12,7 @@ import torch
 from ..discretize.system import LinearSystem
 from ..mesh.slab_mesh import AnyMesh
 from ..network.protocol import Network
-from ..precondition.misfit import Misfit
+from ..precondition import misfit
 from ..problem.problem import Problem
 from ..progress import Progress
 from ..solution.reference import Reference
@@ -21,15 +21,16 @@ from ..solve.linear import settings_of
 from ..solve.method import METHODS, Method
 from ..solve.run import run
 from ..solve.settings import Settings
-from ..train import LeastSquares
+from ..train import LeastSquares, rescale_outputs
 from .recipe import offer_fem_fit
 
 
 def fit_loss(system: LinearSystem, network: Network, settings: Settings) -> LeastSquares:
     """The relative misfit to the discrete solution, in the norm of Algorithm 1."""
     weights = system.weights if settings.loss.norm == "mass" else np.full(system.size, 1 / system.size)
-    misfit = Misfit(system.solution, weights, getattr(torch, settings.run.precision), network.theta.device, "fem-fit")
-    return LeastSquares(network, system, misfit)
+    operator = misfit(system.solution, weights, getattr(torch, settings.run.precision), network.theta.device, "fem-fit")
+    rescale_outputs(network, operator)
+    return LeastSquares(network, system.nodes, operator)
 
 
 def solve_fem_fit(

@@ -12,8 +12,10 @@ from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.linalg as spla
 
+from ..discretize.equation import Matrix
+from ..discretize.linear_solves import Factors
+from ..discretize.newton import Solve, newton
 from ..errors import PcpinnError
 from ..invert.choice import Discrete
 from ..invert.equations import Equations, Tangent
@@ -157,7 +159,7 @@ class Reduced:
                 rough += value
                 by_c[:, k] = self.weight * gradient
         prior, by_parameters = self._parameter_priors(c)
-        adjoint = factors.solve(by_u, trans="T")
+        adjoint = factors.apply_transpose(by_u)
         gradient = np.empty_like(z)
         for k, (E, part) in enumerate(zip(self._maps, self._parts, strict=True)):
             gradient[part] = E.T @ (by_c[:, k] - tangent.by_coefficients[k].T @ adjoint + by_parameters[:, k])
@@ -176,29 +178,30 @@ class Reduced:
                     by[0, k] += r / unknown.spread
         return total, by
 
-    def _solve(self, u: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, Tangent, spla.SuperLU]:
+    def _solve(self, u: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, Tangent, Factors]:
         """u that solves the equations exactly, the derivatives there, and factors of A."""
         equations = self.equations
-        for _ in range(_NEWTON_STEPS):
+        if equations.is_linear:  # one step, and its factors serve the adjoint, too
             tangent = equations.linearise(u, c, by_c=False)
             factors = _factors(tangent.A)
-            step = factors.solve(tangent.residual)
-            u = u - step
-            if equations.is_linear:
-                return u, replace(tangent, by_coefficients=equations.by_coefficients(u, c)), factors
-            if np.abs(step).max() <= 1e-9 * max(1e-300, np.abs(u).max()):
-                tangent = equations.linearise(u, c)
-                return u, tangent, _factors(tangent.A)
-        raise PcpinnError("the equations could not be solved for some coefficients", "give the unknowns closer bounds")
+            u = u - factors.apply(tangent.residual)
+            return u, replace(tangent, by_coefficients=equations.by_coefficients(u, c)), factors
+        found = newton(equations.given(c), u, _inverse, tolerance=1e-9, steps=_NEWTON_STEPS, damped=False)
+        if not found.converged:
+            raise PcpinnError(
+                "the equations could not be solved for some coefficients", "give the unknowns closer bounds"
+            )
+        tangent = equations.linearise(found.u, c)
+        return found.u, tangent, _factors(tangent.A)
 
 
-def _factors(A: sp.csr_matrix) -> spla.SuperLU:
-    try:
-        return spla.splu(A.tocsc(), permc_spec="COLAMD")
-    except RuntimeError as error:
-        raise PcpinnError(
-            "the linearised matrix is singular", "bound the coefficient away from zero (low=...)"
-        ) from error
+def _inverse(matrix: Matrix[np.ndarray]) -> Solve[np.ndarray]:
+    return _factors(matrix.to_scipy()).apply
+
+
+def _factors(A: sp.csr_matrix) -> Factors:
+    refusal = PcpinnError("the linearised matrix is singular", "bound the coefficient away from zero (low=...)")
+    return Factors(A, refusal)
 
 
 def _tied(equations: Equations, name: str, unknown: Coefficient) -> sp.csr_matrix:

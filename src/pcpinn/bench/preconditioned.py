@@ -31,7 +31,7 @@ def measure(task: Task, run_folder: Path) -> dict[str, Any]:
         return {"condition": None, "applied_error": None, "note": f"{system.size} unknowns are too many to factorise"}
     recipe = make_preconditioner(task.settings, system.discretisation)
     if isinstance(recipe, AutoILU):
-        chosen = recipe.choose(system.A, system.discretisation.unknown_nodes, system.weights, system.component_of)
+        chosen = recipe.choose(system.A, system.discretisation.unknown_nodes, system.weights, system.nodes.component_of)
         preconditioner, state = chosen.preconditioner, chosen.state
     else:
         preconditioner, state = recipe, recipe.build(system.A)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 
-from ..discretize.constraints import Constraints
+from ..discretize.discrete_equation import DiscreteEquation, eliminate
+from ..discretize.discretisation import Discretisation, check_functions
+from ..discretize.equation import distinct_points
 from ..discretize.in_time import Simplices
 from ..discretize.nonlinear import Linearisation, linearised_system, solve_newton
 from ..discretize.slabs import TimeSlabs
-from ..discretize.system import Discretisation, LinearSystem, check_functions, distinct_points, eliminate, linear_part
+from ..discretize.system import LinearSystem, linear_part
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import AnyMesh
@@ -127,13 +127,14 @@ def _examine(problem: Problem, settings: Settings, mesh: AnyMesh | None) -> Exam
 
 def _solved(discretisation: Discretisation, linear: bool, settings: Settings) -> tuple[LinearSystem, np.ndarray | None]:
     """The system, of a nonlinear problem the one linearised at its solution, and that solution if it is known already."""
+    equation = DiscreteEquation(discretisation)
     if linear:
-        return linear_part(discretisation), None
+        return linear_part(equation), None
     if isinstance(discretisation, TimeSlabs) and discretisation.scheme.test_rate is None:
         u = solve_in_steps(discretisation, settings.mesh.degree, settings.mesh.quadrature)
     else:
-        u = solve_newton(discretisation, tolerance=1e-8)
-    return linearised_system(discretisation, u), u
+        u = solve_newton(equation, tolerance=1e-8)
+    return linearised_system(equation, u), u
 
 
 def inverse_and_direction(system: LinearSystem, inverse: Inverse) -> tuple[float, np.ndarray]:
@@ -183,13 +184,12 @@ class _UnpinnedInverse:
         as_is = cls(system, inverse, whole, *none)
         if not discretisation.problem.pins:
             return as_is
-        loose = _without_pins(discretisation)
+        loose = discretisation.constraints_for(replace(discretisation.problem, pins=()))
         extra = np.setdiff1d(loose.free, pinned.free)
         if not len(extra):
             return as_is
         at = system.at if isinstance(system, Linearisation) else np.zeros(system.size)
-        K = discretisation.matrix(torch.from_numpy(pinned.satisfied(at)))[pinned.tested_at]
-        A, _ = eliminate(K, np.zeros(system.size), loose)
+        A, _ = eliminate(system.equation.stiffness(at), np.zeros(system.size), loose)
         right, right_left = _null_vectors(A, extra, inverse.solve, pinned.free)
         left, left_left = _null_vectors(A.T.tocsr(), extra, inverse.solve_transposed, pinned.free)
         rows = system.weights if discretisation.name == "fdm" else np.ones(system.size)  # equations per volume
@@ -227,13 +227,6 @@ class _UnpinnedInverse:
 
 def _symmetric(A: sp.csr_matrix) -> bool:
     return abs(A - A.T).max() <= 1e-10 * abs(A).max()
-
-
-def _without_pins(discretisation: Discretisation) -> Constraints:
-    other = copy.copy(discretisation)
-    other.__dict__.pop("constraints", None)
-    other.problem = replace(discretisation.problem, pins=())
-    return other.constraints
 
 
 def _null_vectors(A: sp.csr_matrix, extra: np.ndarray, solve: Map, free: np.ndarray) -> tuple[np.ndarray, float]:
@@ -276,7 +269,7 @@ def measured_with(found: Examined, settings: Settings, wanted: str | Preconditio
         else wanted
     )
     if isinstance(recipe, AutoILU):
-        chosen = recipe.choose(system.A, system.discretisation.unknown_nodes, system.weights, system.component_of)
+        chosen = recipe.choose(system.A, system.discretisation.unknown_nodes, system.weights, system.nodes.component_of)
         recipe, state = chosen.preconditioner, chosen.state
     else:
         state = recipe.build(system.A)

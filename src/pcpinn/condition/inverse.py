@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
+from ..discretize.discretisation import Discretisation
 from ..discretize.finite_differences import FiniteDifferences
 from ..discretize.slabs import TimeSlabs
-from ..discretize.system import Discretisation
 from ..errors import PcpinnError
-from ..precondition import AMG, Preconditioner, Separable, TimeOrder
+from ..precondition import AMG, Preconditioner, Refined, Separable, TimeOrder
 from ..precondition.inverse_norm import Map, factorised_inverse
 
 FACTORISED = {1: 2 * 10**6, 2: 300_000, 3: 20_000}  # unknowns up to which factors are made
@@ -72,18 +70,11 @@ def _of_slabs(A: sp.csr_matrix, slabs: TimeSlabs) -> Inverse | None:
         state = recipe.build(A)
     except PcpinnError:  # some equation looks ahead in time, or a block is singular
         return None
-    transposed = A.T.tocsr()
-
-    def refined(apply: Callable[[Any, np.ndarray], np.ndarray], matrix: sp.csr_matrix) -> Map:
-        def solve(r: np.ndarray) -> np.ndarray:
-            x = apply(state, r)
-            return x + apply(state, r - matrix @ x)
-
-        return solve
-
-    found = Inverse(refined(recipe.apply, A), refined(recipe.apply_transpose, transposed), how)
+    refined = Refined(recipe, 1)
+    around = refined.around(A, state)
+    found = Inverse(lambda r: refined.apply(around, r), lambda r: refined.apply_transpose(around, r), how)
     probe = np.random.default_rng(1).normal(size=A.shape[0])
-    for solve, matrix in ((found.solve, A), (found.solve_transposed, transposed)):
+    for solve, matrix in ((found.solve, A), (found.solve_transposed, around.At)):
         with np.errstate(all="ignore"):
             left = np.linalg.norm(matrix @ solve(probe) - probe)
         if not left <= _EXACT * np.linalg.norm(probe):

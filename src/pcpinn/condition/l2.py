@@ -22,12 +22,12 @@ import torch
 from scipy.spatial import cKDTree
 
 from ..discretize.constraints import Constraints
+from ..discretize.discretisation import Discretisation
 from ..discretize.finite_differences import FiniteDifferences
 from ..discretize.finite_elements import FiniteElements
 from ..discretize.pointwise import Pointwise
 from ..discretize.slabs import TimeSlabs
 from ..discretize.space import ScalarSpace, Space
-from ..discretize.system import Discretisation
 from ..discretize.time_scheme import TimeScheme, gauss_points
 from ..mesh.mesh import Mesh
 from ..problem.problem import Problem

@@ -18,11 +18,13 @@ import torch
 from skfem.quadrature import get_quadrature
 from torch import Tensor
 
+from ..discretize.discrete_equation import DiscreteEquation
+from ..discretize.discretisation import check_functions
 from ..discretize.elements import lagrange_element
 from ..discretize.in_time import Simplices, Slabs
 from ..discretize.pointwise import BoundaryFlux, Pointwise
 from ..discretize.refine import refined
-from ..discretize.system import check_functions, linear_part
+from ..discretize.system import linear_part
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.points import boundary_points, spacing_of
@@ -114,7 +116,7 @@ def _solution(problem: Problem, settings: Settings, mesh: AnyMesh) -> tuple[Poin
     """Where to linearise, the norm of the solution where that is known, and whether the problem is linear."""
     discretisation = make_discretisation(problem, mesh, settings)
     if check_functions(discretisation):
-        u = linear_part(discretisation).solution
+        u = linear_part(DiscreteEquation(discretisation)).solution
         size = float(np.sqrt(u @ (mass_matrix(discretisation) @ u)))
         zero = torch.zeros(problem.components, dtype=torch.float64)
         return lambda p: zero + 0.0 * p.sum(), size, True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ..discretize.system import Discretisation
+from ..discretize.discretisation import Discretisation
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 
 _POINTS = 200

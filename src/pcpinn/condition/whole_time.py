@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse.linalg as spla
 import torch
 
+from ..discretize.equation import Matrix
 from ..discretize.in_time import Simplices, Slabs
+from ..discretize.linear_solves import Factors
+from ..discretize.newton import Solve, newton
 from ..discretize.slabs import TimeSlabs
 from ..discretize.step_scheme import Layers, step_scheme
 from ..discretize.time_orders import time_orders
@@ -24,7 +26,7 @@ from ..solve.settings import Settings
 
 _AS_SLABS = {"euler": ("radau", 1), "crank-nicolson": ("gauss", 1), "bdf2": ("radau", 2)}  # scheme and order
 _CELLS = {1: 200, 2: 50, 3: 20}  # along each axis of a box, for finite differences
-_STEPS, _TOLERANCE, _SMALLEST = 30, 1e-9, 1 / 64
+_STEPS, _TOLERANCE = 30, 1e-9
 
 
 def over_all_time(problem: Problem, settings: Settings) -> tuple[Problem, Settings]:
@@ -91,23 +93,14 @@ def _of_evolving_fields(slabs: TimeSlabs) -> Problem:
 
 
 def _solve_window(window: Window, U: torch.Tensor, t: float) -> torch.Tensor:
-    """Newton's method, damped until the next correction with the same factors is smaller."""
-    for _ in range(_STEPS):
-        try:
-            lu = spla.splu(window.linearise(U).to_scipy().tocsc())
-        except RuntimeError as error:
-            raise PcpinnError(f"the step to t = {t:g} is singular", "check the conditions") from error
+    """Damped Newton with direct solves."""
+    refusal = PcpinnError(f"the step to t = {t:g} is singular", "check the conditions")
 
-        def correction(at: torch.Tensor, lu: spla.SuperLU = lu) -> torch.Tensor:
-            return torch.from_numpy(lu.solve(window.residual(at).numpy().ravel())).reshape(at.shape)
+    def invert(matrix: Matrix[torch.Tensor]) -> Solve[torch.Tensor]:
+        factors = Factors(matrix.to_scipy(), refusal)
+        return lambda R: torch.from_numpy(factors.apply(R.numpy().ravel())).reshape(R.shape)
 
-        move = correction(U)
-        size, factor = float(move.norm()), 1.0
-        if size <= _TOLERANCE * (float((U - move).norm()) or 1.0):
-            return U - move
-        while factor >= _SMALLEST and not float(correction(U - factor * move).norm()) <= (1 - factor / 4) * size:
-            factor /= 2
-        if factor < _SMALLEST:
-            break
-        U = U - factor * move
-    raise PcpinnError(f"Newton's method failed in the step to t = {t:g}", "take shorter steps (more steps)")
+    found = newton(window, U, invert, _TOLERANCE, _STEPS)
+    if not found.converged:
+        raise PcpinnError(f"Newton's method failed in the step to t = {t:g}", "take shorter steps (more steps)")
+    return found.u

@@ -78,11 +78,15 @@ class FiniteDifferences:
     @cached_property
     def constraints(self) -> Constraints:
         """Dirichlet values, periodic identifications and pins."""
+        return self.constraints_for(self.problem)
+
+    def constraints_for(self, problem: Problem) -> Constraints:
+        """The same for a problem of other conditions or pins."""
 
         def nodes_on(boundary: str, component: int) -> np.ndarray:
             return component * self._n + np.unique(self._grid_number[self.mesh.boundaries[boundary]])
 
-        return find_constraints(self.problem, self, nodes_on)
+        return find_constraints(problem, self, nodes_on)
 
     @cached_property
     def volumes(self) -> np.ndarray:

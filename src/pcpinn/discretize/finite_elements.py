@@ -47,6 +47,13 @@ class FiniteElements:
         self.coefficients = coefficients
         refuse_mixed(check_start(problem, self.sample_points()))
 
+    def with_coefficients(self, c: Tensor) -> FiniteElements:
+        """The same with other coefficients (n, K); what does not depend on them is shared."""
+        other = object.__new__(FiniteElements)  # all checks have been made
+        other.problem, other.mesh, other.space = self.problem, self.mesh, self.space
+        other.pointwise, other.coefficients = self.pointwise, c
+        return other
+
     @property
     def size(self) -> int:
         """Number of unknowns N, constrained ones included."""
@@ -74,13 +81,17 @@ class FiniteElements:
     @cached_property
     def constraints(self) -> Constraints:
         """Dirichlet values, periodic identifications and pins."""
+        return self.constraints_for(self.problem)
+
+    def constraints_for(self, problem: Problem) -> Constraints:
+        """The same for a problem of other conditions or pins."""
 
         def nodes_on(boundary: str, component: int) -> np.ndarray:
             return self.space.offsets[component] + self.space.scalar[component].boundary_nodes(
                 self.mesh.facets(boundary)
             )
 
-        return find_constraints(self.problem, self.space, nodes_on, carried(self.space, self.coefficients))
+        return find_constraints(problem, self.space, nodes_on, carried(self.space, self.coefficients))
 
     @property
     def weights(self) -> np.ndarray:

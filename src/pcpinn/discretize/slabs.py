@@ -64,6 +64,13 @@ class TimeSlabs:
         self.coefficients = coefficients
         check_slabs(problem, scheme, self.sample_points())
 
+    def with_coefficients(self, c: Tensor) -> TimeSlabs:
+        """The same with other coefficients (n, K); what does not depend on them is shared."""
+        other = object.__new__(TimeSlabs)  # all checks have been made
+        other.problem, other.mesh, other.scheme, other.space = self.problem, self.mesh, self.scheme, self.space
+        other.pointwise, other.jets, other.coefficients = self.pointwise, self.jets, c
+        return other
+
     @property
     def layer_size(self) -> int:
         """Unknowns per layer n."""
@@ -105,6 +112,10 @@ class TimeSlabs:
     @cached_property
     def constraints(self) -> Constraints:
         """Dirichlet values at all layers, initial values at the first, periodic identifications and pins."""
+        return self.constraints_for(self.problem)
+
+    def constraints_for(self, problem: Problem) -> Constraints:
+        """The same for a problem of other conditions or pins."""
         layers = np.arange(self.scheme.layer_count) * self.layer_size
 
         def nodes_on(boundary: str, component: int) -> np.ndarray:
@@ -115,7 +126,7 @@ class TimeSlabs:
             return (layers[:, None] + at).ravel()
 
         points = carried(self.space, self.coefficients, self.scheme.layers)
-        found = find_constraints(self.problem, self, nodes_on, points)
+        found = find_constraints(problem, self, nodes_on, points)
         return replace(found, tested_at=np.arange(self.size))
 
     @cached_property

@@ -18,10 +18,10 @@ from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import ENDS
 from ..problem.problem import Problem
 from .constraints import Constraints, find_constraints
+from .equation import Nodes, distinct_points
 from .slab_checks import refuse_coordinate
 from .spatial_form import SpatialForm
 from .step_scheme import Layers
-from .system import distinct_points
 from .time_orders import check_start, refuse_second
 
 _PROBES = (0.0, 0.137, 0.5, 0.811)
@@ -71,7 +71,7 @@ class MarchSpace:
         self._unit = torch.from_numpy(self.form.diagonal[c]).to(self.device)
         self._repeated = torch.from_numpy(self.form.extra).to(self.device)
         self._entries_fixed = torch.from_numpy(row_fixed[self.form.rows]).to(self.device)
-        self.points, self.point_of = distinct_points(self.form.space.unknown_nodes, self.form.components)
+        self._points, self._point_of = distinct_points(self.form.space.unknown_nodes, self.form.components)
 
     @property
     def size(self) -> int:
@@ -87,6 +87,11 @@ class MarchSpace:
     def weights(self) -> np.ndarray:
         """(n,) of a discrete L2 norm in space."""
         return self.form.space.weights
+
+    def nodes(self, layers: int) -> Nodes:
+        """The unknowns of so many layers as outputs of a network: C outputs per layer, at the nodes of space."""
+        heads = np.arange(layers)[:, None] * self.components + self.form.space.unknown_components
+        return Nodes(self._points, np.tile(self._point_of, layers), heads.ravel())
 
     def initial_values(self) -> Tensor:
         """(n,) values at the start, from the conditions on "initial"; zero for fields without a rate, such as a pressure."""
@@ -139,7 +144,7 @@ class _Layer:
 
 @dataclass(frozen=True)
 class Window:
-    """Some steps of a march.
+    """Some steps of a march: an equation for tensors (L, n).
 
     Attributes:
         space: what stays the same.
@@ -155,6 +160,26 @@ class Window:
     def prescribed(self) -> Tensor:
         """(L, c) values of the constrained unknowns at the new layers."""
         return torch.stack([self.space.prescribed(float(t)) for t in self.layers.layers])
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """The unknowns as outputs of a network."""
+        return self.space.nodes(self.layers.count)
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """(L n,) of a discrete L2 norm in space and time."""
+        return np.outer(self.layers.weights, self.space.weights).ravel()
+
+    def norm(self, U: Tensor) -> float:
+        """Discrete L2 norm of (L, n)."""
+        return float((torch.from_numpy(self.weights).to(U.device) * U.reshape(-1) ** 2).sum().sqrt())
+
+    def moved(self, U: Tensor, correction: Tensor, factor: float) -> Tensor:
+        """U - factor * correction; constrained unknowns take the whole step."""
+        result, c = U - factor * correction, self.space.constrained
+        result[:, c] = U[:, c] - correction[:, c]
+        return result
 
     def residual(self, U: Tensor) -> Tensor:
         """F (L, n) at U (L, n); rows of constrained unknowns are u_i - g_i."""

@@ -14,7 +14,8 @@ import scipy.sparse as sp
 import torch
 from torch.func import jacfwd, vmap
 
-from ..discretize.nonlinear import direct
+from ..discretize.linear_solves import Factors
+from ..discretize.newton import direct, newton
 from ..discretize.pointwise import guard
 from ..discretize.probe import probe
 from ..problem.unknowns import Coefficient, Parameter
@@ -27,6 +28,7 @@ from .prior import FieldPrior, Hyper
 _BROAD = 30.0  # prior standard deviation of a parameter without prior, in units of its first guess
 _FLOOR = 0.1  # what networks may deviate from a prior, as part of the posterior's standard deviation
 _SIGNIFICANT = 3.0  # standard deviations by which a misfit is more than chance
+_NEWTON_STEPS = 8  # of the equations for given coefficients; the next step of Gauss-Newton goes on from there
 _SMALLEST = 0.05  # a step takes a coefficient at most this close to its lower bound, as part of its distance from it
 
 
@@ -188,13 +190,9 @@ class Discrete:
     def _linearise(self, u: np.ndarray, c: np.ndarray, factor: float) -> tuple[Linearised, np.ndarray]:
         """Around the solution of the equations for given coefficients and free values; and that solution."""
         equations = self.equations
+        u = newton(equations.given(c), u, direct, steps=1 if equations.is_linear else _NEWTON_STEPS, damped=False).u
         tangent = equations.linearise(u, c)
-        for _ in range(8):
-            u = u - direct(tangent.A)(tangent.residual)
-            tangent = equations.linearise(u, c)
-            if equations.is_linear or np.abs(tangent.residual).max() <= 1e-10 * max(1.0, np.abs(u).max()):
-                break
-        solve = direct(tangent.A)
+        solve = Factors(tangent.A).apply
         prediction, O = self.observe(u)
         noise = self.noise * factor
         residual = (self.values - prediction) / noise

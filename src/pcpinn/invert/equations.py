@@ -6,7 +6,6 @@ u_i - g_i(c) for these; unknowns on `Free` boundaries have no equation, their ro
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,11 +17,12 @@ from torch.func import jacfwd, vmap
 
 from ..discretize.batches import Batch
 from ..discretize.constraints import Constraints, at_nodes
+from ..discretize.discrete_equation import DiscreteEquation, eliminate
+from ..discretize.discretisation import check_functions
 from ..discretize.finite_elements import FiniteElements
 from ..discretize.jets import boundary_state
 from ..discretize.pointwise import guard
 from ..discretize.slabs import TimeSlabs
-from ..discretize.system import check_functions, eliminate
 from ..errors import PcpinnError
 from ..problem.conditions import Free
 from ..problem.family import Family
@@ -41,12 +41,22 @@ class Tangent:
         by_free: (N, f) dF/du by the free unknowns.
         by_coefficients: K matrices (N, n), dF/dc.
         residual: (N,) F.
+        free: (f,) numbers of the free unknowns, which have no equation.
     """
 
     A: sp.csr_matrix
     by_free: sp.csr_matrix
     by_coefficients: list[sp.csr_matrix]
     residual: np.ndarray
+    free: np.ndarray
+
+    def pulled(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Derivatives of q . F, for q (N,): by u (N,) and by the coefficients (n, K)."""
+        q = q.copy()
+        q[self.free] = 0.0
+        by_u = self.A.T @ q
+        by_u[self.free] = self.by_free.T @ q
+        return by_u, np.stack([S.T @ q for S in self.by_coefficients], axis=1)
 
 
 class Equations:
@@ -67,7 +77,7 @@ class Equations:
             raise PcpinnError("scheme=galerkin does not take unknown coefficients", "use radau, gauss or simplex")
         self.family, self.discretisation = family, discretisation
         start = family.start.expand(self.nodes_count, -1).clone()
-        self._at = with_coefficients(discretisation, start)
+        self._at = discretisation.with_coefficients(start)
         self.groups, self.free, self.group_of = _free_unknowns(self._at)
 
     @property
@@ -94,62 +104,48 @@ class Equations:
 
     def at(self, c: np.ndarray) -> FiniteElements | TimeSlabs:
         """The discretisation with coefficients (n, K)."""
-        return with_coefficients(self.discretisation, torch.from_numpy(np.ascontiguousarray(c)))
+        return self.discretisation.with_coefficients(torch.from_numpy(np.ascontiguousarray(c)))
+
+    def given(self, c: np.ndarray) -> DiscreteEquation:
+        """The equation for u alone, for coefficients (n, K) and the values of free unknowns that u has."""
+        form = self.at(c)
+        return DiscreteEquation(form, self.free, linear=isinstance(form, TimeSlabs) and self.is_linear)
 
     def residual(self, u: np.ndarray, c: np.ndarray) -> np.ndarray:
         """F (N,)."""
-        return self._residual(self.at(c), u)
+        return self.given(c).residual(u)
 
     def linearise(self, u: np.ndarray, c: np.ndarray, by_c: bool = True) -> Tangent:
         """F and its derivatives; those by the coefficients may be left out, see `by_coefficients`."""
-        discretisation = self.at(c)
-        constraints = discretisation.constraints
-        v = self._satisfied(constraints, u)
-        K = self._matrix(discretisation, v)
-        A, _ = eliminate(K.copy(), np.zeros(self.size), constraints)  # it works in place
-        rows, reduce = _reduction(constraints, self.size)
+        equation = self.given(c)
+        K = equation.stiffness(u)
+        A, _ = eliminate(K.copy(), np.zeros(self.size), equation.constraints)  # it works in place
+        rows, reduce = _reduction(equation.constraints, self.size)
         by_free = sp.csr_matrix(rows @ (reduce @ K))[:, self.free]
-        slopes = self._by_coefficients(discretisation, v, c, K) if by_c else []
-        return Tangent(A, by_free, slopes, self._residual(discretisation, u))
+        slopes = self._by_coefficients(equation, u, c, K) if by_c else []
+        return Tangent(A, by_free, slopes, equation.residual(u), self.free)
 
     def by_coefficients(self, u: np.ndarray, c: np.ndarray) -> list[sp.csr_matrix]:
         """dF/dc alone."""
-        discretisation = self.at(c)
-        return self._by_coefficients(discretisation, self._satisfied(discretisation.constraints, u), c, None)
+        return self._by_coefficients(self.given(c), u, c, None)
 
     def _by_coefficients(
-        self, discretisation: FiniteElements | TimeSlabs, v: np.ndarray, c: np.ndarray, K: sp.csr_matrix | None
+        self, equation: DiscreteEquation, u: np.ndarray, c: np.ndarray, K: sp.csr_matrix | None
     ) -> list[sp.csr_matrix]:
-        rows, reduce = _reduction(discretisation.constraints, self.size)
+        rows, reduce = _reduction(equation.constraints, self.size)
         result = []
-        for s, slope in zip(sensitivities(discretisation, v), self._value_slopes(c), strict=True):
+        by_c = sensitivities(equation.discretisation, equation.satisfied(u))  # type: ignore[arg-type]
+        for s, slope in zip(by_c, self._value_slopes(c), strict=True):
             if slope is not None and K is None:
-                K = self._matrix(discretisation, v)
+                K = equation.stiffness(u)
             inside = rows @ (reduce @ (s if slope is None else s + K @ slope))
             result.append(sp.csr_matrix(inside if slope is None else inside - slope))
         return result
-
-    def _matrix(self, discretisation: FiniteElements | TimeSlabs, v: np.ndarray) -> sp.csr_matrix:
-        if isinstance(discretisation, TimeSlabs) and self.is_linear:  # then a sum of Kronecker products may do
-            v = np.zeros_like(v)
-        return discretisation.matrix(torch.from_numpy(v))[discretisation.constraints.tested_at]
 
     @cached_property
     def is_linear(self) -> bool:
         """Whether F is linear in u for fixed coefficients."""
         return check_functions(self._at)
-
-    def _satisfied(self, constraints: Constraints, u: np.ndarray) -> np.ndarray:
-        v = constraints.satisfied(u)
-        v[self.free] = u[self.free]
-        return v
-
-    def _residual(self, discretisation: FiniteElements | TimeSlabs, u: np.ndarray) -> np.ndarray:
-        constraints = discretisation.constraints
-        v = self._satisfied(constraints, u)
-        F = constraints.reduced(discretisation.residual(torch.from_numpy(v)).numpy()[constraints.tested_at])
-        F[constraints.constrained] = (u - v)[constraints.constrained]
-        return F
 
     @cached_property
     def to_unknowns(self) -> sp.csr_matrix:
@@ -180,15 +176,6 @@ def _reduction(constraints: Constraints, size: int) -> tuple[sp.dia_matrix, sp.s
     keep[constraints.constrained] = 0.0
     rows = sp.diags(keep)
     return rows, constraints.expansion()[0].T if (constraints.master >= 0).any() else rows
-
-
-def with_coefficients(discretisation: FiniteElements | TimeSlabs, c: Tensor) -> FiniteElements | TimeSlabs:
-    """The same discretisation with other coefficients (n, K); what does not depend on them is shared."""
-    result = copy.copy(discretisation)
-    result.coefficients = c
-    for name in ("constraints", "kronecker", "_steady"):
-        vars(result).pop(name, None)
-    return result
 
 
 def sensitivities(discretisation: FiniteElements | TimeSlabs, u: np.ndarray) -> list[sp.csr_matrix]:
@@ -292,11 +279,7 @@ def _free_unknowns(discretisation: FiniteElements | TimeSlabs) -> tuple[list[str
             name: {f: replace(c, value=0.0) if isinstance(c, Free) else c for f, c in by_field.items()}
             for name, by_field in problem.conditions.items()
         }
-        found = []
-        for boundary in (marked, zero):
-            other = with_coefficients(discretisation, discretisation.coefficients)  # type: ignore[arg-type]
-            other.problem = replace(problem, boundary=boundary)
-            found.append(other.constraints)
+        found = [discretisation.constraints_for(replace(problem, boundary=b)) for b in (marked, zero)]
         number[found[0].constrained[found[0].value != found[1].value]] = g
     free = np.flatnonzero(number >= 0)
     return groups, free, number[free]

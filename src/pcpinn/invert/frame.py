@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..precondition import Preconditioner
+from ..precondition.maps import HostSolver
 from .equations import Equations, Tangent
 
 
@@ -28,7 +29,7 @@ class Frame:
     """What stays as it is between two refreshes: P, and derivatives through it for Gauss-Newton's matrix.
 
     Attributes:
-        state: of the preconditioner.
+        preconditioner, state: P.
         by_free, by_coefficients: dense dU/du_free (N, f), dU/dc (N, M) each, of the discrete solution U; None for first-order
             optimisers.
         age: iterations since.
@@ -39,6 +40,11 @@ class Frame:
     by_free: Tensor | None = None
     by_coefficients: list[Tensor] = field(default_factory=list)
     age: int = 0
+
+    @property
+    def solver(self) -> HostSolver:
+        """P^-1 on tensors."""
+        return HostSolver(self.preconditioner, self.state)
 
     def add_derivatives(self, tangent: Tangent, equations: Equations, device: torch.device) -> None:
         """Those that Gauss-Newton wants."""

@@ -24,7 +24,6 @@ from ..solution.folder import read_mesh_arrays, require_free
 from ..solve.build import make_device, make_mesh, make_network, make_preconditioner
 from ..solve.settings import Settings
 from ..train import Checkpoints, GaussNewton, History, Optimiser, Snapshot, Stopping, Training, train
-from ..train.dense_newton import DenseGaussNewton
 from .choice import Choice, Discrete, chosen_hypers
 from .data import Between, DataTerm
 from .equations import Equations, Tangent
@@ -153,7 +152,7 @@ class Inference:
     def carry_out(self, clock: Clock) -> tuple[Training, Optimiser, float]:
         """Warm-up, choice of priors, joint training; how it ended, by which optimiser, and the seconds of the set-up."""
         settings = self.settings
-        optimiser: Optimiser = DenseGaussNewton(settings.optimiser.damping) if self.newton else settings.optimiser
+        optimiser: Optimiser = settings.optimiser
         stages = [_Stage(0.0, settings.loss.warmup)]
         if self.newton:
             share = [settings.optimiser.iterations // len(_STAGES)] * len(_STAGES)

@@ -16,14 +16,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..discretize.system import distinct_points
+from ..discretize.equation import distinct_points
+from ..errors import PcpinnError
 from ..precondition import Preconditioner
+from ..precondition.preconditioned import WeightedInverse
 from ..train import Loss
-from ..train.dense_newton import Model, diagonal_of, gram_of, pulled
+from ..train.curvature import Primal
+from ..train.damping import Nielsen
+from ..train.model import Forms, Model
+from ..train.normal_equations import Rows, diagonal_of, gram_of, pulled, pushed, units_of
+from ..train.optimiser import State
 from .data import Between, DataTerm
 from .equations import Equations, Tangent
 from .frame import Frame, PriorRows
 from .model import InverseModel
+
+_DIFFERENCE = 0.1  # step of the second difference along the path
+_TRUSTED_BEND = 1.0  # largest ratio of acceleration to velocity that is believed
 
 
 class JointLoss(Loss):
@@ -44,6 +53,8 @@ class JointLoss(Loss):
             matrix is wanted.
         ages: how old each P became; anchor, age: weights at the last refresh, and iterations since.
     """
+
+    rule = Nielsen(quickest=1 / 8, smallest=1e-12, largest=1e12)  # the valley is narrow
 
     def __init__(
         self, model: InverseModel, equations: Equations, data: Sequence[DataTerm], weights: np.ndarray
@@ -69,7 +80,7 @@ class JointLoss(Loss):
             name: self._tensor(equations.coefficient_nodes[:, : net.base.inputs])
             for name, net in model.coefficients.items()
         }
-        self._weights = np.sqrt(weights / weights.sum()) * equations.has_equation
+        self._root = self._tensor(np.sqrt(weights / weights.sum()) * equations.has_equation)
 
     # --- pieces -----------------------------------------------------------------------------------------------------
 
@@ -129,18 +140,18 @@ class JointLoss(Loss):
     def _factor(self) -> float:
         return self.kappa * self.count**0.5 / self.typical_noise
 
-    def _preconditioned(self, F: np.ndarray) -> np.ndarray:
+    @property
+    def _inverse(self) -> WeightedInverse:
+        """W P^-1, weighted as the equations are; P is that of the last refresh."""
         assert self.frame is not None
-        return self._factor * self._weights * self.frame.preconditioner.apply(self.frame.state, F)
+        return WeightedInverse(self.frame.solver, self._factor * self._root)
 
-    def _pulled(self, r: np.ndarray, tangent: Tangent) -> tuple[Tensor, Tensor]:
+    def _preconditioned(self, F: np.ndarray) -> Tensor:
+        return self._inverse.apply(torch.from_numpy(F))
+
+    def _pulled(self, r: Tensor, tangent: Tangent) -> tuple[Tensor, Tensor]:
         """Gradient by u (N,) and c (M, K) of 0.5 ||r||^2, r the preconditioned residual."""
-        assert self.frame is not None
-        q = self.frame.preconditioner.apply_transpose(self.frame.state, self._factor * self._weights * r)
-        q = q * self.equations.has_equation
-        by_u = tangent.A.T @ q
-        by_u[self.equations.free] = tangent.by_free.T @ q
-        by_c = np.stack([S.T @ q for S in tangent.by_coefficients], axis=1)
+        by_u, by_c = tangent.pulled(self._inverse.apply_transpose(r).numpy())
         return self._tensor(by_u), self._tensor(by_c)
 
     # --- loss -------------------------------------------------------------------------------------------------------
@@ -210,11 +221,24 @@ class JointLoss(Loss):
 
     # --- Gauss-Newton -----------------------------------------------------------------------------------------------
 
+    def resolve(self, recipe: Forms) -> tuple[str, int]:
+        """Gauss-Newton's matrix is that of all residuals; "gram", since P^-1 dF/du counts as the identity.
+
+        Raises:
+            PcpinnError: for another form, or a sample.
+        """
+        if recipe.matrix not in ("auto", "gram") or recipe.sample:
+            raise PcpinnError(
+                f"Gauss-Newton with matrix={recipe.matrix}, sample={recipe.sample} is not for joint losses of data and equations",
+                "use matrix=gram and sample=0",
+            )
+        return "gram", self.count + self.equations.size
+
     @torch.no_grad()
-    def model_here(self) -> Model:
+    def model_here(self, recipe: Forms, state: State) -> Model:
         """The least-squares model at the present weights."""
         p, parts = len(self.theta), self.model.parts
-        rows: list[list[tuple[Tensor, slice]]] = []  # of each residual, its Jacobian in blocks of columns
+        rows: Rows = []
         residual: list[Tensor] = []
         theta = self.theta.detach()[parts[0]]
         loss = 0.0
@@ -240,15 +264,21 @@ class JointLoss(Loss):
             rows.append(self._equation_columns(Ju, Jc, where))
         exact_rows = len(rows) - bool(self.kappa)  # all but those of the equations
         g += pulled(rows[:exact_rows], residual[:exact_rows], p)
-        return Model(
-            loss,
-            gram_of(rows, p, self.device),
-            g,
-            diagonal_of(rows[: len(self.data)] + rows[exact_rows:], p, self.device),
-            residual,
-            lambda d: [sum((J @ d[at] for J, at in blocks), d.new_zeros(len(blocks[0][0]))) for blocks in rows],
-            lambda r: pulled(rows, r, p),
-        )
+        H = gram_of(rows, p, self.device)
+        # Rows that hold values to narrow bounds are not in the unit of damping: they would damp all that the others ask for.
+        unit = units_of(self.blocks, diagonal_of(rows[: len(self.data)] + rows[exact_rows:], p, self.device), H)
+        start = self.theta.detach().clone()
+
+        def bending(v: Tensor) -> Tensor:
+            """By a difference: u and the coefficients have to change together along a bent valley."""
+            with torch.no_grad():
+                self.theta.copy_(start + _DIFFERENCE * v)
+                ahead = self.residuals()
+                self.theta.copy_(start)
+            along = zip(ahead, residual, pushed(rows, v), strict=True)
+            return pulled(rows, [2 / _DIFFERENCE * ((a - r) / _DIFFERENCE - d) for a, r, d in along], p)
+
+        return Model(loss, g, Primal(H, unit), bending, _TRUSTED_BEND)
 
     @torch.no_grad()
     def residuals(self) -> list[Tensor]:
@@ -258,7 +288,7 @@ class JointLoss(Loss):
         if self.kappa:
             u, c = self.nodal()
             with np.errstate(all="ignore"):
-                result.append(self._tensor(self._preconditioned(self.equations.residual(u, c))))
+                result.append(self._preconditioned(self.equations.residual(u, c)))
         return result
 
     def _nodal_jacobian(self) -> Tensor:
@@ -297,7 +327,7 @@ class JointLoss(Loss):
         for name, numbers in self.model.parameter_slopes().items():
             for k, (at, slope) in zip(family.columns(name), numbers, strict=True):
                 g[at] = slope * by_c[:, k].sum()
-        return self._tensor(r), g
+        return r, g
 
     def _equation_columns(
         self, Ju: Tensor, Jc: dict[str, Tensor], where: dict[str, slice]
@@ -306,7 +336,7 @@ class JointLoss(Loss):
         assert self.frame is not None
         assert self.frame.by_free is not None
         free = torch.as_tensor(self.equations.free, device=self.device)
-        weights = self._factor * self._tensor(self._weights)[:, None]
+        weights = self._factor * self._root[:, None]
         family = self.equations.family
         columns = [(weights * (Ju - self.frame.by_free @ Ju[free]), self.model.parts[0])]
         for name, J in Jc.items():

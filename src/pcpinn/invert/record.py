@@ -74,6 +74,7 @@ def _uncertainty(run: Inference) -> Uncertainty | None:
         posterior.effective,
         lambda x, k: probe(equations.discretisation, x, k),
         space_of(equations).interpolation,
+        equations.coefficient_nodes.shape[1],
     )
 
 

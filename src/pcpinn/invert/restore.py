@@ -48,6 +48,7 @@ def restored_uncertainty(path: Path, plain: Solution) -> Uncertainty:
         float(metadata["effective"]),
         lambda x, k: probe(form, x, k),
         space.interpolation,
+        space.nodes.shape[1],
     )
 
 

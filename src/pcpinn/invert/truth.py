@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import PcpinnError
 from ..solution.function import Function
 from ..solution.reference import metrics
 from .observations import Observations
@@ -77,6 +76,7 @@ class Uncertainty:
         parameters: name -> (k, r).
         effective: number of degrees of freedom that the data determine.
         u_at, coefficient_at: points -> sparse matrix from nodes to there.
+        coefficient_inputs: number of coordinates that nodes of coefficients have.
     """
 
     u: np.ndarray
@@ -85,6 +85,7 @@ class Uncertainty:
     effective: float
     u_at: Callable[[np.ndarray, int], Any]
     coefficient_at: Callable[[np.ndarray], Any]
+    coefficient_inputs: int
 
 
 def compare_inverse(solution: Inferred, truth: Truth) -> dict[str, Any]:
@@ -109,19 +110,8 @@ def expected_error(uncertainty: Uncertainty, names: tuple[str, ...], truth: Trut
     size = float((truth.u**2).sum())
     for name, values in truth.coefficients.items():
         factor = uncertainty.coefficients[name]
-        d = uncertainty_dimension(uncertainty, truth, factor)
-        total += float(((uncertainty.coefficient_at(truth.points[:, :d]) @ factor) ** 2).sum())
+        places = truth.points[:, : uncertainty.coefficient_inputs]
+        total += float(((uncertainty.coefficient_at(places) @ factor) ** 2).sum())
         size += float((values**2).sum())
     assert n
     return float(np.sqrt(total / size))
-
-
-def uncertainty_dimension(uncertainty: Uncertainty, truth: Truth, factor: np.ndarray) -> int:
-    """Number of coordinates that the nodes of a coefficient have."""
-    for d in (truth.points.shape[1], truth.points.shape[1] - 1):
-        try:
-            if uncertainty.coefficient_at(truth.points[:1, :d]).shape[1] == len(factor):
-                return d
-        except (ValueError, IndexError):
-            continue
-    raise PcpinnError("the truth's points do not fit the coefficient", "give points of the domain, time included")

@@ -1,4 +1,4 @@
-"""Preconditioners: one protocol, one autograd wrapper, one file each."""
+"""Preconditioners: one protocol, one residual u -> W P^-1 (A u - b), one autograd wrapper."""
 
 from .amg import AMG
 from .auto import AutoILU, Tightened, tighten
@@ -6,6 +6,7 @@ from .diagonal import Identity, Jacobi, RowBalancing
 from .factorised import ILU, LU
 from .kept import Kept
 from .operator import PreconditionedResidual
+from .preconditioned import Preconditioned, misfit
 from .protocol import DeviceSolver, Preconditioner
 from .quality import Quality, estimate_quality
 from .recipe import PRECONDITIONERS, Assembled, Preconditioning
@@ -25,6 +26,7 @@ __all__ = [
     "Identity",
     "Jacobi",
     "Kept",
+    "Preconditioned",
     "PreconditionedResidual",
     "Preconditioner",
     "Preconditioning",
@@ -36,5 +38,6 @@ __all__ = [
     "Tightened",
     "TimeOrder",
     "estimate_quality",
+    "misfit",
     "tighten",
 ]

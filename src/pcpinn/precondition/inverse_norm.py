@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
+import torch
 
 from ..errors import PcpinnError
 from .diagonal import Identity, Jacobi, RowBalancing
 from .factorised import ILU, LU, Factors
+from .maps import HostMatrix, HostSolver
+from .preconditioned import Preconditioned
 from .protocol import Preconditioner
 
 Map = Callable[[np.ndarray], np.ndarray]
@@ -137,14 +140,13 @@ def preconditioned_inverse_norm(
         forward = lambda v: root * solve(P.matvec(v / root))  # noqa: E731
         adjoint = lambda v: P.rmatvec(solve_transposed(root * v)) / root  # noqa: E731
     else:  # (P^-1 A)^-1, near the identity, by Krylov's method
-        transposed = A.T.tocsr()
+        zero = torch.zeros(A.shape[0], dtype=torch.float64)
+        WPA = Preconditioned(HostMatrix(A), HostSolver(preconditioner, state), zero, root**2)
         forward = _iterated(
-            lambda v: root * preconditioner.apply(state, A @ (v / root)), A.shape[0], preconditioner.name
+            lambda v: WPA.multiply(torch.from_numpy(v / root), transpose=False).numpy(), A.shape[0], preconditioner.name
         )
         adjoint = _iterated(
-            lambda v: (transposed @ preconditioner.apply_transpose(state, root * v)) / root,
-            A.shape[0],
-            preconditioner.name,
+            lambda v: WPA.multiply(torch.from_numpy(v), transpose=True).numpy() / root, A.shape[0], preconditioner.name
         )
     return largest_singular(forward, adjoint, A.shape[0], tolerance=1e-4)[0]
 

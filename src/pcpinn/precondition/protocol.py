@@ -10,14 +10,18 @@ import torch
 from torch import Tensor
 
 
-class DeviceSolver(Protocol):
-    """P^-1 and P^-T by torch operations alone, where the tensors are: nothing visits the host."""
+class LinearMap(Protocol):
+    """A linear map of tensors of one shape, and its transpose; most take columns (N, k) as well."""
 
     def apply(self, r: Tensor) -> Tensor:
-        """P^-1 r for r of shape (N,) or (N, k)."""
+        """M r."""
 
     def apply_transpose(self, r: Tensor) -> Tensor:
-        """P^-T r for r of shape (N,) or (N, k)."""
+        """M^T r."""
+
+
+class DeviceSolver(LinearMap, Protocol):
+    """P^-1 and P^-T by torch operations alone, where the tensors are: nothing visits the host."""
 
     def describe(self) -> dict[str, Any]:
         """How it works and how exactly, for the report; plain numbers and strings."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,18 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from ..discretize.equation import V
 from ..errors import PcpinnError
-from .protocol import DeviceSolver, Preconditioner
-from .torch_sparse import csr_tensor
+from .maps import DeviceMatrix
+from .protocol import DeviceSolver, LinearMap, Preconditioner
+
+
+def refine(solve: Callable[[V], V], product: Callable[[V], V], r: V, steps: int) -> V:
+    """x <- x + P^-1 (r - A x) from x = P^-1 r on, so many times."""
+    x = solve(r)
+    for _ in range(steps):
+        x = x + solve(r - product(x))
+    return x
 
 
 @dataclass(frozen=True)
@@ -64,17 +74,11 @@ class Refined:
 
     def apply(self, state: RefinedState, r: np.ndarray) -> np.ndarray:
         """P_s^-1 r."""
-        x = self.inner.apply(state.inner, r)
-        for _ in range(self.steps):
-            x = x + self.inner.apply(state.inner, r - state.A @ x)
-        return x
+        return refine(lambda v: self.inner.apply(state.inner, v), lambda v: state.A @ v, r, self.steps)
 
     def apply_transpose(self, state: RefinedState, r: np.ndarray) -> np.ndarray:
         """P_s^-T r: the same steps with the transposes."""
-        x = self.inner.apply_transpose(state.inner, r)
-        for _ in range(self.steps):
-            x = x + self.inner.apply_transpose(state.inner, r - state.At @ x)
-        return x
+        return refine(lambda v: self.inner.apply_transpose(state.inner, v), lambda v: state.At @ v, r, self.steps)
 
     def on_device(
         self, state: RefinedState, dtype: torch.dtype, device: torch.device | str, columns: int = 1
@@ -83,8 +87,7 @@ class Refined:
         inner = self.inner.on_device(state.inner, dtype, device, columns)
         if inner is None:
             return None
-        A, At = (csr_tensor(M, dtype, device) for M in (state.A, state.At))
-        return RefinedSolver(inner, A, At, self.steps)
+        return RefinedSolver(inner, DeviceMatrix(state.A, dtype, device), self.steps)
 
     def describe(self, state: RefinedState) -> dict[str, Any]:
         """The inner preconditioner's facts and the number of steps."""
@@ -92,25 +95,19 @@ class Refined:
 
 
 class RefinedSolver:
-    """`Refined` on tensors."""
+    """`Refined` on tensors: P^-1 is `inner`, A any map."""
 
-    def __init__(self, inner: DeviceSolver, A: Tensor, At: Tensor, steps: int) -> None:
-        self._inner, self._A, self._At, self._steps = inner, A, At, steps
+    def __init__(self, inner: DeviceSolver, A: LinearMap, steps: int) -> None:
+        self.inner, self._A, self._steps = inner, A, steps
 
     def apply(self, r: Tensor) -> Tensor:
-        """P_s^-1 r for r (N,) or (N, k)."""
-        x = self._inner.apply(r)
-        for _ in range(self._steps):
-            x = x + self._inner.apply(r - self._A @ x)
-        return x
+        """P_s^-1 r."""
+        return refine(self.inner.apply, self._A.apply, r, self._steps)
 
     def apply_transpose(self, r: Tensor) -> Tensor:
-        """P_s^-T r for r (N,) or (N, k)."""
-        x = self._inner.apply_transpose(r)
-        for _ in range(self._steps):
-            x = x + self._inner.apply_transpose(r - self._At @ x)
-        return x
+        """P_s^-T r."""
+        return refine(self.inner.apply_transpose, self._A.apply_transpose, r, self._steps)
 
     def describe(self) -> dict[str, Any]:
-        """The inner solver's facts."""
-        return self._inner.describe()
+        """The inner solver's facts and the number of steps."""
+        return {**self.inner.describe(), "refinement": self._steps}

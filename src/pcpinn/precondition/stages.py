@@ -22,7 +22,9 @@ from ..discretize.spatial_form import SpatialForm
 from ..discretize.window import WindowMatrix
 from ..errors import PcpinnError
 from .polynomial import PolynomialSolver
+from .preconditioned import Preconditioned
 from .recipe import ORDERINGS, PRECONDITIONERS, Ordering, Preconditioning
+from .refined import RefinedSolver
 
 _DENSE_ROWS = 24_000
 _SMALL = 3_000  # below, factors cost nothing
@@ -140,6 +142,10 @@ class StageSolver:
             total += (2.0 if is_complex else 1.0) * part.real
         return total
 
+    def on(self, matrix: WindowMatrix) -> BoundStages:
+        """P^-1 for a window whose matrix couples its steps so."""
+        return BoundStages(self, matrix)
+
     def describe(self) -> dict[str, Any]:
         """For the report."""
         facts = {"name": "stages", "modes": len(self._modes), "solves": self._solvers[0].kind}
@@ -148,6 +154,41 @@ class StageSolver:
         if self._solvers[0].kind == "factors":
             facts |= {"drop_tolerance": self.recipe.drop_tolerance, "fill": round(self._solvers[0].fill, 2)}
         return {**facts, "setup_s": round(self.setup_s, 3)}
+
+
+@dataclass(frozen=True)
+class BoundStages:
+    """P^-1 and P^-T on (L, n) for one matrix: several steps in a window are coupled by it."""
+
+    solver: StageSolver
+    matrix: WindowMatrix
+
+    def apply(self, r: Tensor) -> Tensor:
+        """P^-1 r."""
+        return self.solver.apply(r, self.matrix)
+
+    def apply_transpose(self, r: Tensor) -> Tensor:
+        """P^-T r."""
+        return self.solver.apply_transpose(r, self.matrix)
+
+    def describe(self) -> dict[str, Any]:
+        """Facts about P."""
+        return self.solver.describe()
+
+
+def window_residual(
+    matrix: WindowMatrix, b: Tensor, solver: StageSolver, weights: np.ndarray, refinement: int = 0
+) -> Preconditioned:
+    """u -> W P^-1 (A u - b) of a window: what its training sees.
+
+    Args:
+        matrix: A = F'(u_0).
+        b: A u_0 - F(u_0), (L, n).
+        solver: P.
+        weights: (L n,) of the norm.
+        refinement: steps x <- x + P^-1 (r - A x) after each application of P^-1.
+    """
+    return Preconditioned(matrix, RefinedSolver(solver.on(matrix), matrix, refinement), b, weights)
 
 
 def _solver(entries: Tensor, recipe: Stages, form: SpatialForm) -> _HostSolver | _DenseSolver | PolynomialSolver:

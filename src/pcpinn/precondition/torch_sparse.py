@@ -32,5 +32,5 @@ def add_product(y: Tensor, M: Tensor, x: Tensor) -> Tensor:
 
 
 def scale_rows(d: Tensor, x: Tensor) -> Tensor:
-    """diag(d) x for x (N,) or (N, k)."""
-    return d * x if x.dim() == 1 else d[:, None] * x
+    """diag(d) x for x (N,) or (N, k); element by element where d has the shape of x."""
+    return d * x if x.dim() == d.dim() else d[:, None] * x

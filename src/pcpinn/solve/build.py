@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..discretize.discretisation import Discretisation
 from ..discretize.finite_differences import FiniteDifferences
 from ..discretize.finite_elements import FiniteElements
 from ..discretize.in_time import Slabs
 from ..discretize.slabs import TimeSlabs
-from ..discretize.system import Discretisation
 from ..discretize.time_scheme import slab_times
 from ..errors import PcpinnError
 from ..mesh.check import check_mesh

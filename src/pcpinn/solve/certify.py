@@ -15,11 +15,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..discretize.discrete_equation import DiscreteEquation
+from ..discretize.discretisation import check_functions
 from ..discretize.finite_elements import FiniteElements
+from ..discretize.linear_solves import solve_krylov
 from ..discretize.nonlinear import linearised_system
 from ..discretize.refine import refined
 from ..discretize.slabs import TimeSlabs
-from ..discretize.system import LinearSystem, check_functions, linear_part, solve_krylov
+from ..discretize.system import LinearSystem, linear_part
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.meshing import Differences, Meshing
@@ -109,11 +112,11 @@ def estimate_error(
             "call pcpinn.certify(solution) if you want it all the same",
         )
     if check_functions(finer):
-        system = linear_part(finer)
+        system = linear_part(DiscreteEquation(finer))
         u = _values(network, system)
     else:
         u = nodal_start(network_values(network), finer)
-        system = linearised_system(finer, u)
+        system = linearised_system(DiscreteEquation(finer), u)
     r = system.A @ u - system.b
     preconditioner: Any = ILU(drop_tolerance=1e-4, fill_factor=30.0)
     if by_slabs:
@@ -190,5 +193,5 @@ def network_values(network: Network) -> Callable[[np.ndarray], np.ndarray]:
 
 def _values(network: Network, system: LinearSystem) -> np.ndarray:
     with torch.no_grad():
-        at_points = network(torch.as_tensor(system.points).to(network.theta)).double().cpu().numpy()
-    return at_points[system.point_of, system.component_of]
+        at_points = network(torch.as_tensor(system.nodes.points).to(network.theta)).double().cpu().numpy()
+    return at_points[system.nodes.point_of, system.nodes.component_of]

@@ -19,7 +19,7 @@ from ..problem.problem import Problem
 from ..progress import Progress
 from ..solution.reference import Reference
 from ..solution.solution import Solution
-from ..train import GaussNewton, LeastSquares
+from ..train import GaussNewton, LeastSquares, rescale_outputs
 from .build import make_preconditioner
 from .march.march import march
 from .method import METHODS, Method, offer_preconditioned
@@ -129,7 +129,9 @@ def preconditioned_loss(
     )
     if kept is not None:
         operator.quality = kept.quality
-    return LeastSquares(network, system, operator, rescale)
+    if rescale:
+        rescale_outputs(network, operator)
+    return LeastSquares(network, system.nodes, operator)
 
 
 def _dense(settings: Settings) -> bool | str:

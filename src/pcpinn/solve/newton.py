@@ -15,15 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..discretize.nonlinear import (
-    SMALLEST_DAMPING,
-    Linearisation,
-    constrained_residual,
-    damping_factor,
-    first_linearisation,
-    linearised_system,
-    sizes_in_words,
-)
+from ..discretize.newton import SMALLEST_DAMPING, natural_damping, sizes_in_words
+from ..discretize.nonlinear import Linearisation, first_linearisation, linearised_system
 from ..precondition import Kept, estimate_quality
 from ..precondition.operator import PreconditionedResidual
 from ..progress import Progress
@@ -68,7 +61,7 @@ class Newton:
         self.loss, self.settings, self.optimiser, self.state = loss, settings, optimiser, state
         self.rules = settings.newton
         self.make_step, self.patience, self.progress, self.checkpoints = make_step, patience, progress, checkpoints
-        self.network, self.discretisation = loss.network, system.discretisation
+        self.network, self.equation = loss.network, system.equation
         self.place = Place(system, None if system.from_zero else system.at)
         self._linear_part = system.A if system.from_zero else None
         self.iteration, self._clock = 0, time.perf_counter()
@@ -119,10 +112,10 @@ class Newton:
             self.progress.stage(f"Newton step {len(steps) + 1}: assembly")
             u = self._values()
             A = self._matrix_of_all_steps()
-            place.system = linearised_system(self.discretisation, u, A, place.system)
+            place.system = linearised_system(self.equation, u, A)
         elif place.system.from_zero is False and self.rules.linearisation == "linear-part" and not steps:
             A = self._matrix_of_all_steps()
-            place.system = linearised_system(self.discretisation, place.system.at, A, place.system)
+            place.system = linearised_system(self.equation, place.system.at, A)
             self.loss, place.built_at = self.make_step(place.system, self.network, self.settings, rescale=False), None
         kept = self._keep() if steps else None
         damping, correction = 1.0, None
@@ -149,7 +142,7 @@ class Newton:
         if self.rules.linearisation == "newton":
             return None
         if self._linear_part is None:
-            self._linear_part = first_linearisation(self.discretisation).A
+            self._linear_part = first_linearisation(self.equation).A
         return self._linear_part
 
     def _keep(self) -> Kept | None:
@@ -157,7 +150,7 @@ class Newton:
         operator, place = self.loss.operator, self.place
         if self.rules.linearisation == "linear-part" or not place.steps[-1].accepted:
             return _kept(self.loss)
-        d = self.discretisation
+        d = self.equation.discretisation
         quality = estimate_quality(
             place.system.A, self._apply, d.unknown_nodes, operator.weights, np.asarray(d.unknown_components)
         )
@@ -169,7 +162,8 @@ class Newton:
         quality = preconditioned(self.loss).quality
         if quality is not None and quality.smooth > _DIRECTION_P:
             return 1.0
-        factor = damping_factor(self.place.system, self._apply)
+        system = self.place.system
+        factor = natural_damping(self.equation, system.at, self._apply(system.residual), self._apply)
         if factor is None and self.rules.linearisation == "newton":
             steps = self.place.steps
             if steps and (steps[-1].after or math.inf) <= 3 * (steps[-1].training_residual or 0):
@@ -211,7 +205,7 @@ class Newton:
         """Measure what the step has brought: why to stop, or None to go on. A step that made things worse is undone."""
         place, rules = self.place, self.rules
         u = self._values()
-        F = constrained_residual(self.discretisation, u)
+        F = self.equation.residual(u)
         after = self._size(F, u) if np.isfinite(F).all() else math.inf
         residual = step.training_residual if step.training_residual is not None else math.inf
         step.after = after if math.isfinite(after) else None
@@ -279,19 +273,19 @@ class Newton:
 
     def _restore(self, snapshot: Snapshot) -> None:
         """Linearise and build P where the interrupted run did."""
-        d, settings, network = self.discretisation, self.settings, self.network
-        packed = unpack(snapshot, d.size, len(network.theta))
+        equation, settings, network = self.equation, self.settings, self.network
+        packed = unpack(snapshot, equation.size, len(network.theta))
         with torch.no_grad():
             network.output_scale.fill_(packed.scale)
         A = self._matrix_of_all_steps()
         if packed.from_zero or packed.built_at is None:
-            source = first_linearisation(d)
+            source = first_linearisation(equation)
         else:
-            source = linearised_system(d, packed.built_at, A)
+            source = linearised_system(equation, packed.built_at, A)
         self.loss = self.make_step(source, network, settings, rescale=False)
         place = Place(source, packed.built_at, _smooth(self.loss), packed.first_iteration, packed.history, packed.steps)
         if not packed.from_zero:
-            place.system = linearised_system(d, packed.at, A, source)
+            place.system = linearised_system(equation, packed.at, A)
             damped = place.system.damped(place.steps[-1].damping)
             self.loss = self.make_step(damped, network, settings, kept=_kept(self.loss), rescale=False)
         self.place, self.state = place, snapshot.state

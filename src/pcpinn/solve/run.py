@@ -13,9 +13,12 @@ import scipy.sparse as sp
 import torch
 
 from ..clock import Clock
+from ..discretize.discrete_equation import DiscreteEquation
+from ..discretize.discretisation import Discretisation, check_functions
+from ..discretize.linear_solves import solve_krylov
+from ..discretize.newton import direct as by_factors
 from ..discretize.nonlinear import Linearisation, first_linearisation, linearised_system, solve_newton
-from ..discretize.nonlinear import direct as by_factors
-from ..discretize.system import Discretisation, LinearSystem, check_functions, linear_part, solve_krylov
+from ..discretize.system import LinearSystem, linear_part
 from ..environment import describe_environment, peak_memory
 from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
@@ -169,11 +172,12 @@ def run(
 
 def _first_system(discretisation: Discretisation, start: Start | None) -> LinearSystem:
     """The system of a linear problem, or the first linearisation of another: its linear part, unless it starts elsewhere."""
+    equation = DiscreteEquation(discretisation)
     if check_functions(discretisation):
-        return linear_part(discretisation)
+        return linear_part(equation)
     if start is None:
-        return first_linearisation(discretisation)
-    return linearised_system(discretisation, nodal_start(start, discretisation))
+        return first_linearisation(equation)
+    return linearised_system(equation, nodal_start(start, discretisation))
 
 
 def measure(loss: Loss, system: LinearSystem, reference: Reference | None) -> dict[str, Any]:
@@ -183,7 +187,7 @@ def measure(loss: Loss, system: LinearSystem, reference: Reference | None) -> di
     names = component_names(system.discretisation.problem.unknowns)
     if reference is not None:
         errors |= compare(_evaluate(network, reference.points), reference, names)
-    u = _evaluate(network, system.points)[system.point_of, system.component_of]
+    u = _evaluate(network, system.nodes.points)[system.nodes.point_of, system.nodes.component_of]
     u_h = _discrete_solution(loss, system, u)
     if u_h is not None:
         errors["training"] = system.norm(u - u_h) / (system.norm(u_h) or 1.0)
@@ -216,7 +220,7 @@ def _discrete_solution(loss: Loss, system: LinearSystem, u: np.ndarray) -> np.nd
         try:
             if "solution" in vars(system):  # it was solved for already, to be fitted
                 return system.solution
-            return solve_newton(system.discretisation, u, by_factors if direct else iteration)
+            return solve_newton(system.equation, u, by_factors if direct else lambda A: iteration(A.to_scipy()))
         except PcpinnError:
             return None
     if direct:

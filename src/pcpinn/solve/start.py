@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..discretize.system import Discretisation
+from ..discretize.discretisation import Discretisation
 from ..errors import PcpinnError
 from ..network.protocol import Network
 from ..solution.solution import Solution

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..catalog import find_entry
 from ..condition.ntk import TangentKernel, inverse_norm_of, tangent_kernel
+from ..discretize.discrete_equation import DiscreteEquation
+from ..discretize.discretisation import check_functions
 from ..discretize.nonlinear import linearised_system, solve_newton
-from ..discretize.system import check_functions, linear_part
+from ..discretize.system import linear_part
 from ..errors import PcpinnError
 from ..solve.build import make_discretisation, make_mesh, make_network
 from ..solve.linear import preconditioned_loss
@@ -37,7 +39,8 @@ def compute(context: Context) -> Data:
     mesh = make_mesh(problem, settings)
     discretisation = make_discretisation(problem, mesh, settings)
     linear = check_functions(discretisation)
-    system = linear_part(discretisation) if linear else linearised_system(discretisation, solve_newton(discretisation))
+    equation = DiscreteEquation(discretisation)
+    system = linear_part(equation) if linear else linearised_system(equation, solve_newton(equation))
     rows: list[dict[str, Any]] = []
     spectra: list[dict[str, Any]] = []
     for label in ("none", "preconditioned"):

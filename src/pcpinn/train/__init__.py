@@ -5,7 +5,7 @@ from .checkpoint import Checkpoints, Snapshot
 from .gauss_newton import GaussNewton
 from .history import History
 from .lbfgs import LBFGS
-from .least_squares import LeastSquares
+from .least_squares import LeastSquares, rescale_outputs
 from .loop import Stopping, Training, train
 from .loss import Loss
 from .optimiser import Optimiser
@@ -26,5 +26,6 @@ __all__ = [
     "Stopping",
     "TorchOptimiser",
     "Training",
+    "rescale_outputs",
     "train",
 ]

@@ -14,20 +14,25 @@ class Curvature(Protocol):
     """J^T J of some weighted rows J (m, p)."""
 
     @property
-    def scale(self) -> float:
-        """Mean diagonal entry: the unit in which damping is measured."""
+    def scale(self) -> float | Tensor:
+        """The unit of damping: the mean diagonal entry, or one for each weight (p,) where these have different units."""
 
     def solve(self, gradient: Tensor, damping: float) -> Tensor | None:
-        """(J^T J + damping I)^-1 gradient, or None where rounding makes the matrix indefinite."""
+        """(J^T J + damping * scale)^-1 gradient, or None where rounding makes the matrix indefinite."""
 
 
 class Primal:
-    """The matrix J^T J itself, (p, p): for more rows than weights."""
+    """The matrix H = J^T J itself, (p, p): for more rows than weights."""
 
-    def __init__(self, J: Tensor) -> None:
+    def __init__(self, H: Tensor, scale: float | Tensor) -> None:
+        self.scale = scale
+        self._damped = _Damped(H, scale)
+
+    @classmethod
+    def of_rows(cls, J: Tensor) -> Primal:
+        """For rows J (m, p)."""
         H = gram(J).to(torch.float64)
-        self.scale = float(H.diagonal().mean())
-        self._damped = _Damped(H)
+        return cls(H, float(H.diagonal().mean()))
 
     def solve(self, gradient: Tensor, damping: float) -> Tensor | None:
         """By Cholesky."""
@@ -41,14 +46,19 @@ class Dual:
         self._J = J
         K = gram(J.T).to(torch.float64)
         self.scale = float(K.diagonal().sum()) / J.shape[1]
-        self._damped = _Damped(K)
+        self._damped = _Damped(K, self.scale)
 
     def solve(self, gradient: Tensor, damping: float) -> Tensor | None:
-        """(J^T J + d)^-1 g = (g - J^T (J J^T + d)^-1 J g) / d."""
+        """(J^T J + d)^-1 g = (g - J^T (J J^T + d)^-1 J g) / d with d = damping * scale."""
         inner = self._damped.solve((self._J @ gradient.to(self._J.dtype)).to(gradient.dtype), damping)
         if inner is None:
             return None
-        return (gradient - (self._J.T @ inner.to(self._J.dtype)).to(gradient.dtype)) / damping
+        return (gradient - (self._J.T @ inner.to(self._J.dtype)).to(gradient.dtype)) / (damping * self.scale)
+
+
+def of_rows(J: Tensor) -> Primal | Dual:
+    """For rows J (m, p), whichever matrix is smaller."""
+    return Primal.of_rows(J) if len(J) > J.shape[1] else Dual(J)
 
 
 class MatrixFree:
@@ -61,6 +71,7 @@ class MatrixFree:
 
     def solve(self, gradient: Tensor, damping: float) -> Tensor | None:
         """By conjugate gradients, to a loose relative tolerance: the step is a guess anyway."""
+        damping = damping * self.scale
         x = torch.zeros_like(gradient)
         r, p = gradient.clone(), gradient.clone()
         rr = r @ r
@@ -91,17 +102,17 @@ def gram(J: Tensor) -> Tensor:
 
 
 class _Damped:
-    """Cholesky factors of H + damping I; the last one is kept, since a step solves with it twice."""
+    """Cholesky factors of H + damping * scale; the last ones are kept, since a step solves with them twice."""
 
-    def __init__(self, H: Tensor) -> None:
-        self._H = H
+    def __init__(self, H: Tensor, scale: float | Tensor) -> None:
+        self._H, self._scale = H, scale
         self._last: tuple[float, Tensor | None] = (float("nan"), None)
 
     def solve(self, right: Tensor, damping: float) -> Tensor | None:
-        """(H + damping I)^-1 right, or None where the matrix is not positive definite."""
+        """(H + damping * scale)^-1 right, or None where the matrix is not positive definite."""
         if self._last[0] != damping:
             damped = self._H.clone()
-            damped.diagonal().add_(damping)
+            damped.diagonal().add_(damping * self._scale)
             factor, info = torch.linalg.cholesky_ex(damped)
             self._last = (damping, factor if int(info) == 0 else None)
         if self._last[1] is None:

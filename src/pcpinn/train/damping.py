@@ -18,25 +18,30 @@ class Nielsen:
     """The better the model foretold the gain, the less damping next time; after a failure more, and ever more.
 
     Attributes:
-        initial: damping to begin with, and to go back to when none helps.
         quickest: the least factor by which a success lowers it.
         smallest, largest: its range.
     """
 
-    initial: float
     quickest: float = 1 / 5
     smallest: float = 1e-13
     largest: float = 1e10
 
-    def start(self) -> State:
-        """What is remembered from step to step."""
+    @staticmethod
+    def start(initial: float) -> State:
+        """What is remembered from step to step: the damping to begin with, and how fast it grows."""
         return {
-            "damping": torch.tensor(self.initial, dtype=torch.float64),
+            "damping": torch.tensor(initial, dtype=torch.float64),
             "growth": torch.tensor(2.0, dtype=torch.float64),
         }
 
     def descend(
-        self, theta: torch.nn.Parameter, loss: float, state: State, attempt: Attempt, value: Callable[[], float]
+        self,
+        theta: torch.nn.Parameter,
+        loss: float,
+        state: State,
+        attempt: Attempt,
+        value: Callable[[], float],
+        initial: float,
     ) -> float:
         """Move theta by the first attempt after which the loss is lower, or not at all; returns the loss after it.
 
@@ -46,6 +51,7 @@ class Nielsen:
             state: of `start`, changed in place.
             attempt: damping -> the move, and the gain that the model foretells; None where there is no such move.
             value: the loss at the present weights.
+            initial: damping to go back to when none helps.
         """
         start = theta.detach().clone()
         while float(state["damping"]) < self.largest:
@@ -65,6 +71,6 @@ class Nielsen:
                     theta.copy_(start)
             state["damping"] *= state["growth"]
             state["growth"] *= 2
-        state["damping"].fill_(self.initial)
+        state["damping"].fill_(initial)
         state["growth"].fill_(2.0)
         return loss

@@ -9,14 +9,10 @@ import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
-from .curvature import Curvature, Dual, MatrixFree, Primal
 from .damping import Nielsen
-from .least_squares import LeastSquares
 from .loss import Loss
+from .model import LeastSquaresLoss, Model
 from .optimiser import OPTIMISERS, Optimiser, State
-
-_TRUSTED_BEND = 0.75  # largest ratio of acceleration to velocity at which the path's second-order model is believed
-_SINGLE_ABOVE = 1e-5  # while damping is larger than this, rounding in a float32 Gram matrix is harmless
 
 
 @OPTIMISERS.register
@@ -24,11 +20,13 @@ _SINGLE_ABOVE = 1e-5  # while damping is larger than this, rounding in a float32
 class GaussNewton(Optimiser):
     """Each step solves (H + damping I) delta = gradient, bends the path by its second derivative, and keeps it if the loss falls.
 
-    The gradient is always exact, through P and its transpose on all nodes. The matrix H is
+    The loss supplies gradient, H and the second derivative (its `Model`). The gradient is always exact, through P and its
+    transpose on all nodes. For a loss on nodal values the matrix H is
       * "gram": the network's own J^T W J on a sample of nodes: no P in it, because P^-1 A ~ I;
       * "exact": J^T (P^-1 A)^T W (P^-1 A) J on all nodes, for a P that is far from A;
       * "matrix-free": as "gram", by products only, for networks whose matrix would not fit.
-    "gram" and "exact" take the primal (p, p) or the dual (m, m) matrix, whichever is smaller.
+    "gram" and "exact" take the primal (p, p) or the dual (m, m) matrix, whichever is smaller. Joint losses of data and
+    equations have "gram" alone.
 
     Attributes:
         matrix: one of the above, or "auto": "gram" if it fits into the memory, else "matrix-free".
@@ -61,127 +59,46 @@ class GaussNewton(Optimiser):
         Raises:
             PcpinnError: when the form asked for does not fit into memory.
         """
-        problem = require_least_squares(problem)
-        self.resolve(problem)
-        return {**Nielsen(self.damping).start(), "random": torch.Generator().manual_seed(seed).get_state()}
+        self.resolve(_least_squares(problem))
+        return {**Nielsen.start(self.damping), "random": torch.Generator().manual_seed(seed).get_state()}
 
-    def step(self, problem: Loss, state: State) -> float:
-        """One accepted step, or none if no damping helps; returns the loss after it."""
-        problem = require_least_squares(problem)
-        residual = problem.known_residual()
-        gradient = problem.gradient(residual)
-        curvature = self._curvature(problem, state)
-
-        def attempt(relative: float) -> tuple[Tensor, float] | None:
-            damping = relative * curvature.scale
-            delta = curvature.solve(gradient, damping)
-            if delta is None:
-                return None
-            move = -delta + self._bend(problem, curvature, -delta, damping)
-            return move, 0.5 * float(delta @ (gradient + damping * delta))
-
-        def value() -> float:
-            return _half_square(problem.known_residual())
-
-        return Nielsen(self.damping).descend(problem.theta, _half_square(residual), state, attempt, value)
-
-    def _bend(self, problem: LeastSquares, curvature: Curvature, v: Tensor, damping: float) -> Tensor | float:
-        """The acceleration that goes with the velocity v, or nothing where it is too large to be believed."""
-        if not self.accelerate:
-            return 0.0
-        exact = self.matrix == "exact"
-        a = curvature.solve(problem.curving(v, through_operator=exact), damping)
-        if a is None or not float(a.norm()) < _TRUSTED_BEND * float(v.norm()):
-            return 0.0
-        return -0.5 * a
-
-    def resolve(self, problem: LeastSquares) -> tuple[str, int]:
-        """The form and the number of sampled nodes that a problem gets.
+    def resolve(self, problem: LeastSquaresLoss) -> tuple[str, int]:
+        """The form and the number of rows that a problem gets.
 
         Raises:
             PcpinnError: when the form asked for does not fit into memory.
         """
-        p, n = problem.network.parameter_count, problem.size
-        rows = n if self.matrix == "exact" else min(n, self.sample or max(4 * p, 4000))
-        smaller = min(p, rows)
-        needed = 8 * (rows * p + 3 * smaller**2) / 2**30
-        allowed = max(self.memory, _gpu_share(problem.points.device))
-        if self.matrix == "matrix-free" or (self.matrix == "auto" and needed > allowed):
-            return "matrix-free", rows
-        if needed > allowed:
-            raise PcpinnError(
-                f"Gauss-Newton's {self.matrix} matrix needs {needed:.1f} GiB for {p} weights and {rows} nodes",
-                f"use matrix=matrix-free, a smaller sample or network, or raise memory (now {allowed:g})",
-            )
-        return ("gram" if self.matrix == "auto" else self.matrix), rows
+        return problem.resolve(self)
 
-    def _curvature(self, problem: LeastSquares, state: State) -> Curvature:
-        form, m = self.resolve(problem)
-        if form == "exact":
-            J = problem.operator.apply(problem.jacobian()) * problem.scale
-            return Primal(J) if len(J) > J.shape[1] else Dual(J)
-        rows = _sample(problem, m, state)
-        weights = problem.weights if rows is None else (problem.weights.sum() / m).expand(m)
-        factor = weights.sqrt() * problem.scale
-        if form == "matrix-free":
-            return _matrix_free(problem, rows, factor)
-        on_cpu = problem.points.device.type == "cpu"
-        dtype = torch.float32 if on_cpu and float(state["damping"]) > _SINGLE_ABOVE else factor.dtype
-        J = problem.jacobian(rows, dtype).mul_(factor.to(dtype)[:, None])
-        return Primal(J) if len(J) > J.shape[1] else Dual(J)
+    def step(self, problem: Loss, state: State) -> float:
+        """One accepted step, or none if no damping helps; returns the loss after it."""
+        loss = _least_squares(problem)
+        model = loss.model_here(self, state)
+        gradient, curvature = model.gradient, model.curvature
+
+        def attempt(damping: float) -> tuple[Tensor, float] | None:
+            delta = curvature.solve(gradient, damping)
+            if delta is None:
+                return None
+            move = -delta + self._bend(model, -delta, damping)
+            return move, 0.5 * float(delta @ (gradient + damping * curvature.scale * delta))
+
+        return loss.rule.descend(loss.theta, model.loss, state, attempt, loss.value, self.damping)
+
+    def _bend(self, model: Model, v: Tensor, damping: float) -> Tensor | float:
+        """The acceleration that goes with the velocity v, or nothing where it is too large to be believed."""
+        if not self.accelerate:
+            return 0.0
+        a = model.curvature.solve(model.bending(v), damping)
+        if a is None or not float(a.norm()) < model.trusted * float(v.norm()):
+            return 0.0
+        return -0.5 * a
 
 
-def _gpu_share(device: torch.device) -> float:
-    """A quarter of a GPU's memory in GiB: products in place of matrices cost far more iterations than memory is worth."""
-    if device.type != "cuda":
-        return 0.0
-    return torch.cuda.get_device_properties(device).total_memory / 2**32
-
-
-def _half_square(residual: Tensor) -> float:
-    return 0.5 * float(residual @ residual)
-
-
-def require_least_squares(problem: Loss) -> LeastSquares:
-    """Refuse losses that Gauss-Newton cannot differentiate node by node."""
-    if not isinstance(problem, LeastSquares):
-        raise PcpinnError("Gauss-Newton needs a loss on nodal values", "use optimiser=adam or lbfgs for this method")
+def _least_squares(problem: Loss) -> LeastSquaresLoss:
+    """Refuse losses that have no such model."""
+    if not isinstance(problem, LeastSquaresLoss):
+        raise PcpinnError(
+            "Gauss-Newton needs a least-squares loss on nodal values", "use optimiser=adam or lbfgs for this method"
+        )
     return problem
-
-
-def _sample(problem: LeastSquares, m: int, state: State) -> Tensor | None:
-    """m unknowns drawn in proportion to their weights, one from each m-th part of these; or None for all.
-
-    On a graded mesh most nodes stand for little volume: drawn evenly they would crowd out the rest. Advances the random state.
-    """
-    if m >= problem.size:
-        return None
-    generator = torch.Generator()
-    generator.set_state(state["random"].cpu())
-    places = (torch.arange(m) + torch.rand(m, generator=generator, dtype=torch.float64)) / m
-    state["random"] = generator.get_state()
-    reached = problem.weights.to(torch.float64).cumsum(0)
-    rows = torch.searchsorted(reached, places.to(reached.device) * reached[-1])
-    return rows.clamp_(max=problem.size - 1)
-
-
-def _matrix_free(problem: LeastSquares, rows: Tensor | None, factor: Tensor) -> MatrixFree:
-    theta = problem.theta.detach()
-    point = problem.point_of if rows is None else problem.point_of[rows]
-    component = problem.component_of if rows is None else problem.component_of[rows]
-    x = problem.points[point]
-
-    def values(weights: Tensor) -> Tensor:
-        return problem.network.evaluate(weights, x).gather(1, component[:, None])[:, 0] * factor
-
-    pull = torch.func.vjp(values, theta)[1]
-
-    def product(v: Tensor) -> Tensor:
-        pushed = torch.func.jvp(values, (theta,), (v,))[1]
-        return pull(pushed)[0]
-
-    # Hutchinson's estimate of the trace, with a fixed probe: the unit of damping need not be exact.
-    probe = torch.ones_like(theta)
-    probe[::2] = -1
-    scale = float(probe @ product(probe)) / theta.numel()
-    return MatrixFree(product, scale)

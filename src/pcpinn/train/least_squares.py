@@ -3,53 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from ..discretize.equation import Nodes
 from ..errors import PcpinnError
 from ..network.placed import PlacedNetwork
 from ..network.protocol import Network, Placed, no_layers
+from ..precondition.preconditioned import Preconditioned
+from .curvature import Curvature, MatrixFree, of_rows
+from .damping import Nielsen
+from .forms import choose_form, sample_rows
 from .loss import Loss
+from .model import Forms, Model
+from .optimiser import State
 
-
-class Nodes(Protocol):
-    """Unknowns as values of the network: (N,) outputs `component_of` at `points[point_of]`."""
-
-    @property
-    def points(self) -> np.ndarray:
-        """(M, d) distinct places."""
-
-    @property
-    def point_of(self) -> np.ndarray:
-        """(N,)."""
-
-    @property
-    def component_of(self) -> np.ndarray:
-        """(N,)."""
-
-
-class Operator(Protocol):
-    """u -> W P^-1 (A u - b)."""
-
-    dtype: torch.dtype
-    device: torch.device
-    weights: np.ndarray
-    target_norm: float
-
-    def __call__(self, u: Tensor) -> Tensor:
-        """(N,) -> (N,), differentiable."""
-
-    def apply(self, u: Tensor) -> Tensor:
-        """W P^-1 A u, differentiable."""
-
-    def apply_transpose(self, r: Tensor) -> Tensor:
-        """A^T P^-T W r."""
-
-    def describe(self) -> dict[str, Any]:
-        """For the report."""
+_TRUSTED_BEND = 0.75  # largest ratio of acceleration to velocity at which the path's second-order model is believed
+_SINGLE_ABOVE = 1e-5  # while damping is larger than this, rounding in a float32 Gram matrix is harmless
 
 
 class LeastSquares(Loss):
@@ -59,37 +31,34 @@ class LeastSquares(Loss):
 
     Args:
         network: u_theta.
-        system: where the unknowns sit and which output of the network they are.
+        nodes: where the unknowns sit and which output of the network they are.
         operator: u -> W P^-1 (A u - b).
-        rescale: give the network's outputs the unit of the solution; not where it has values already that are to stay.
         placed: the network at the points, if something is known of it already.
     """
+
+    rule = Nielsen()
 
     def __init__(
         self,
         network: Network,
-        system: Nodes,
-        operator: Operator,
-        rescale: bool = True,
+        nodes: Nodes,
+        operator: Preconditioned,
         placed: Placed | None = None,
     ) -> None:
         if network.ansatz is not None:
             raise PcpinnError("a network with hard conditions cannot be trained on nodal values", "use the method pinn")
         self.network, self.operator = network, operator
-        if rescale:
-            with torch.no_grad():
-                network.output_scale.fill_(_natural_scale(operator))
         self._known: tuple[Tensor, Tensor] | None = None
         device, dtype = operator.device, operator.dtype
-        self.points = torch.as_tensor(system.points, dtype=dtype, device=device)
+        self.points = torch.as_tensor(nodes.points, dtype=dtype, device=device)
         self._placed = placed or network.place(self.points)
-        self.point_of = torch.as_tensor(system.point_of, device=device)
-        self.component_of = torch.as_tensor(system.component_of, device=device)
+        self.point_of = torch.as_tensor(nodes.point_of, device=device)
+        self.component_of = torch.as_tensor(nodes.component_of, device=device)
         self.scale = 1.0 / (operator.target_norm or 1.0)
         self.weights = torch.as_tensor(operator.weights, dtype=dtype, device=device)
         # One scalar field: the unknowns are the points, no gathering needed.
-        self._in_order = len(system.points) == len(system.point_of) and bool(
-            (system.point_of[1:] > system.point_of[:-1]).all()
+        self._in_order = len(nodes.points) == len(nodes.point_of) and bool(
+            (nodes.point_of[1:] > nodes.point_of[:-1]).all()
         )
 
     def describe(self) -> dict[str, Any]:
@@ -160,6 +129,65 @@ class LeastSquares(Loss):
         (gradient,) = torch.autograd.grad(self.unknowns(), self.theta, pulled)
         return gradient
 
+    def value(self) -> float:
+        """The loss, no derivatives."""
+        r = self.known_residual()
+        return 0.5 * float(r @ r)
+
+    def resolve(self, recipe: Forms) -> tuple[str, int]:
+        """The form of Gauss-Newton's matrix, and the number of nodes in it.
+
+        Raises:
+            PcpinnError: when the form asked for does not fit into memory.
+        """
+        return choose_form(recipe, self.network.parameter_count, self.size, self.points.device)
+
+    def model_here(self, recipe: Forms, state: State) -> Model:
+        """At the present weights; draws the nodes of a Gram matrix."""
+        residual = self.known_residual()
+        gradient, exact = self.gradient(residual), recipe.matrix == "exact"
+        return Model(
+            0.5 * float(residual @ residual),
+            gradient,
+            self.curvature(recipe, state),
+            lambda v: self.curving(v, through_operator=exact),
+            _TRUSTED_BEND,
+        )
+
+    def curvature(self, recipe: Forms, state: State) -> Curvature:
+        """J^T J of the residual, or of the network alone: see `GaussNewton`."""
+        form, m = self.resolve(recipe)
+        if form == "exact":
+            return of_rows(self.operator.apply(self.jacobian()) * self.scale)
+        rows = sample_rows(self.weights, m, state)
+        weights = self.weights if rows is None else (self.weights.sum() / m).expand(m)
+        factor = weights.sqrt() * self.scale
+        if form == "matrix-free":
+            return self._matrix_free(rows, factor)
+        on_cpu = self.points.device.type == "cpu"
+        dtype = torch.float32 if on_cpu and float(state["damping"]) > _SINGLE_ABOVE else factor.dtype
+        return of_rows(self.jacobian(rows, dtype).mul_(factor.to(dtype)[:, None]))
+
+    def _matrix_free(self, rows: Tensor | None, factor: Tensor) -> MatrixFree:
+        theta = self.theta.detach()
+        point = self.point_of if rows is None else self.point_of[rows]
+        component = self.component_of if rows is None else self.component_of[rows]
+        x = self.points[point]
+
+        def values(weights: Tensor) -> Tensor:
+            return self.network.evaluate(weights, x).gather(1, component[:, None])[:, 0] * factor
+
+        pull = torch.func.vjp(values, theta)[1]
+
+        def product(v: Tensor) -> Tensor:
+            pushed = torch.func.jvp(values, (theta,), (v,))[1]
+            return pull(pushed)[0]
+
+        # Hutchinson's estimate of the trace, with a fixed probe: the unit of damping need not be exact.
+        probe = torch.ones_like(theta)
+        probe[::2] = -1
+        return MatrixFree(product, float(probe @ product(probe)) / theta.numel())
+
     def curving(self, v: Tensor, through_operator: bool = True) -> Tensor:
         """J^T r'' for the second derivative r'' of the residual along v (p,): what bends the path away from a straight step.
 
@@ -176,7 +204,8 @@ class LeastSquares(Loss):
         return gradient
 
 
-def _natural_scale(operator: Operator) -> float:
-    """The unit of the network's outputs: 1, unless P^-1 b says that the solution is much larger or smaller."""
+@torch.no_grad()
+def rescale_outputs(network: Network, operator: Preconditioned) -> None:
+    """Give a network's outputs the unit of the solution: 1, unless P^-1 b says that it is much larger or smaller."""
     size = operator.target_norm / float(operator.weights.sum()) ** 0.5
-    return size if math.isfinite(size) and size > 0 and not 0.1 < size < 10 else 1.0
+    network.output_scale.fill_(size if math.isfinite(size) and size > 0 and not 0.1 < size < 10 else 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from torch import Tensor
 
-from ...precondition.window_residual import WindowResidual
+from ...precondition.preconditioned import Preconditioned
 
 
 def causal_weights(losses: np.ndarray, strength: float) -> np.ndarray:
@@ -18,7 +18,7 @@ def causal_weights(losses: np.ndarray, strength: float) -> np.ndarray:
     return weights / weights.sum()
 
 
-def causal_residual(operator: WindowResidual, U: Tensor, strength: float, stages: int) -> WindowResidual:
+def causal_residual(operator: Preconditioned, U: Tensor, strength: float, stages: int) -> Preconditioned:
     """The residual of a window with its steps weighted by how well those before are solved at present.
 
     Args:

@@ -10,15 +10,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...discretize.window import MarchSpace, Window
+from ...discretize.newton import Solve, newton
+from ...discretize.window import MarchSpace, Window, WindowMatrix
 from ...files import write_atomically
 from ...network.marched import Plan
-from ...precondition.window_residual import WindowResidual
+from ...precondition.refined import RefinedSolver
 from ...solution.reference import Reference
 from .window import WindowSolver
 
 _DISCRETE_TOLERANCE = 1e-10
 _DISCRETE_STEPS = 30
+_DISCRETE_GOOD = 1e-4  # a last correction that leaves the discrete solution good enough to compare with
 _RELINEARISED = 5
 
 
@@ -78,21 +80,22 @@ class MarchErrors:
 
     def _solve(self, window: Window, X: Tensor, solver: WindowSolver) -> Tensor | None:
         """The discrete solution by the P at hand, or by Newton's method with its own; None if neither converges."""
-        operator = solver.operator
-        scale, last = float(X.norm()) or 1.0, float("inf")
-        for k in range(_DISCRETE_STEPS):
-            if operator is None or k % _RELINEARISED == _RELINEARISED - 1:
-                matrix = window.linearise(X)
-                operator = WindowResidual(matrix, X, solver.recipe.build(matrix), np.ones(X.numel()), refinement=1)
-            move = operator.inverse(window.residual(X))
-            X = X - move
-            size = float(move.norm()) / scale
-            if size <= _DISCRETE_TOLERANCE or (size > 0.5 * last and size < 1e-7):
-                return X
-            if not np.isfinite(size) or size > 1e3:
-                return None
-            last = size
-        return X if last < 1e-4 else None
+
+        def invert(matrix: WindowMatrix) -> Solve[Tensor]:
+            return RefinedSolver(solver.recipe.build(matrix).on(matrix), matrix, 1).apply
+
+        at_hand = None if solver.operator is None else solver.operator.solver.apply
+        found = newton(
+            window,
+            X,
+            invert,
+            _DISCRETE_TOLERANCE,
+            _DISCRETE_STEPS,
+            damped=False,
+            at_hand=at_hand,
+            refresh=_RELINEARISED,
+        )
+        return found.u if found.converged or found.corrections[-1] < _DISCRETE_GOOD else None
 
     def _interpolate(self, window: Window, X: Tensor) -> None:
         """Values of the discrete solution at the reference's points of this window."""

@@ -32,8 +32,8 @@ from ..settings import Settings
 from .checkpoint import MarchCheckpoint
 from .deadline import Deadline, OutOfTime
 from .errors import MarchErrors
-from .start import fit_start, guesses_for, misfit, space_weights, spread_biases
-from .window import WindowNodes, WindowReport, WindowSettings, WindowSolver
+from .start import fit_start, guesses_for, misfit_of, space_weights, spread_biases
+from .window import WindowReport, WindowSettings, WindowSolver
 
 
 def march(
@@ -229,10 +229,10 @@ def _window_solver(space: MarchSpace, network: MLP, plan: Plan, settings: Settin
         refinement=settings.preconditioner.refinement,
         head_steps=settings.time.head_steps,
     )
-    nodes = WindowNodes.of(space, plan.layers)
+    nodes = space.nodes(plan.layers)
     size = len(nodes.point_of)
     optimiser, _ = make_optimiser(
-        settings, LeastSquares(network, nodes, misfit(np.zeros(size), np.ones(size), network))
+        settings, LeastSquares(network, nodes, misfit_of(network, np.zeros(size), np.ones(size)))
     )
     return WindowSolver(space, network, plan.layers, settings.preconditioner, optimiser, own, settings.run.seed)
 

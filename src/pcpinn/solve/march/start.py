@@ -9,14 +9,13 @@ from torch import Tensor
 from ...discretize.window import MarchSpace
 from ...network.marched import Plan
 from ...network.mlp import MLP
-from ...precondition.misfit import Misfit
+from ...precondition import Preconditioned, misfit
 from ...progress import Progress
-from ...train import LeastSquares, Stopping, train
+from ...train import LeastSquares, Stopping, rescale_outputs, train
 from ...train.heads import HeadSolver
 from ..build import make_optimiser
 from ..settings import Settings
 from .deadline import Deadline
-from .window import WindowNodes
 
 
 def spread_biases(network: MLP, seed: int) -> None:
@@ -36,9 +35,9 @@ def space_weights(space: MarchSpace, settings: Settings) -> np.ndarray:
     return space.weights
 
 
-def misfit(values: np.ndarray, weights: np.ndarray, network: MLP) -> Misfit:
+def misfit_of(network: MLP, values: np.ndarray, weights: np.ndarray) -> Preconditioned:
     """How far a network is from values (N,) at the nodes."""
-    return Misfit(values, weights, network.theta.dtype, network.theta.device)
+    return misfit(values, weights, network.theta.dtype, network.theta.device)
 
 
 def fit_start(
@@ -55,9 +54,11 @@ def fit_start(
     Raises:
         OutOfTime: when the time limit is over before that.
     """
-    nodes = WindowNodes.of(space, 1)
+    nodes = space.nodes(1)
     one = _single_head(network, plan)
-    loss = LeastSquares(one, nodes, misfit(initial.cpu().numpy(), space_weights(space, settings), one))
+    operator = misfit_of(one, initial.cpu().numpy(), space_weights(space, settings))
+    rescale_outputs(one, operator)
+    loss = LeastSquares(one, nodes, operator)
     optimiser, _ = make_optimiser(settings, loss)
     stopping = Stopping(
         settings.time.start_iterations,

@@ -13,8 +13,8 @@ from ...discretize.window import MarchSpace, Window, WindowMatrix
 from ...errors import PcpinnError
 from ...network.mlp import MLP
 from ...network.placed import PlacedNetwork
-from ...precondition.stages import Stages, StageSolver
-from ...precondition.window_residual import WindowResidual
+from ...precondition import Preconditioned
+from ...precondition.stages import Stages, StageSolver, window_residual
 from ...progress import Progress
 from ...train import GaussNewton, LeastSquares, Optimiser, Stopping, train
 from ...train.heads import HeadSolver
@@ -26,22 +26,6 @@ _GOOD = 0.05  # and refined until it leaves no more than this
 _MOST_REFINED = 8
 _SMALLEST_STEP = 1 / 64
 _CAUSAL_ROUNDS = 20  # so often causal weights are renewed in a training
-
-
-@dataclass(frozen=True)
-class WindowNodes:
-    """The unknowns of a window as outputs of its network: C outputs per layer, at the nodes of space."""
-
-    points: np.ndarray
-    point_of: np.ndarray
-    component_of: np.ndarray
-
-    @classmethod
-    def of(cls, space: MarchSpace, layers: int) -> WindowNodes:
-        """For so many layers."""
-        component = space.form.space.unknown_components
-        heads = np.arange(layers)[:, None] * space.components + component
-        return cls(space.points, np.tile(space.point_of, layers), heads.ravel())
 
 
 @dataclass
@@ -108,11 +92,11 @@ class WindowSolver:
     ) -> None:
         self.space, self.network, self.recipe = space, network, recipe
         self.optimiser, self.settings, self.seed = optimiser, settings, seed
-        self.nodes = WindowNodes.of(space, layers)
+        self.nodes = space.nodes(layers)
         self._placed = PlacedNetwork(network, torch.as_tensor(self.nodes.points).to(network.theta))
         self.heads = HeadSolver()
         self.solver: StageSolver | None = None
-        self.operator: WindowResidual | None = None
+        self.operator: Preconditioned | None = None
         self._stale, self._new = True, False
         self._damping = math.nan
 
@@ -159,7 +143,7 @@ class WindowSolver:
             deadline.check()
             matrix, F = self._linearise(window, U), window.residual(U)
             operator = self._operator(matrix, F, U, weights, report)
-            move = operator.inverse(F)
+            move = operator.solver.apply(F)
             correction = self._norm(move, weights) / self._size(U, move, weights)
             report.residuals.append(correction)
             report.final = correction
@@ -199,7 +183,7 @@ class WindowSolver:
             F = window.residual(U)
             if not sizes:
                 operator = self._operator(self._linearise(window, U), F, U, weights, report)
-            sizes.append(self._norm(operator.inverse(F), weights))
+            sizes.append(self._norm(operator.solver.apply(F), weights))
         self._set(guesses[int(np.argmin(sizes))] if sizes else guesses[0])
         return self.values()
 
@@ -212,7 +196,7 @@ class WindowSolver:
 
     def _operator(
         self, matrix: WindowMatrix, F: Tensor, U: Tensor, weights: np.ndarray, report: WindowReport
-    ) -> WindowResidual:
+    ) -> Preconditioned:
         constant = self.space.form.constant or self.settings.linear_part
         if self.solver is None or not self.solver.fits(matrix) or (self._stale and not constant):
             self._build(matrix, report)
@@ -226,7 +210,7 @@ class WindowSolver:
             if _GOOD < left < 1:
                 refinement = max(refinement, min(_MOST_REFINED, math.ceil(math.log(_GOOD) / math.log(left))))
         self._stale = self._new = False
-        self.operator = WindowResidual(matrix, matrix.apply(U) - F, self.solver, weights, refinement)
+        self.operator = window_residual(matrix, matrix.apply(U) - F, self.solver, weights, refinement)
         return self.operator
 
     def _build(self, matrix: WindowMatrix, report: WindowReport) -> None:
@@ -244,7 +228,7 @@ class WindowSolver:
 
     def _train(
         self,
-        operator: WindowResidual,
+        operator: Preconditioned,
         U: Tensor,
         F: Tensor,
         damping: float,
@@ -255,11 +239,9 @@ class WindowSolver:
         """Train on the linearised window; the relative residual reached."""
         own = self.settings
         if damping < 1.0:
-            A = operator.matrix
-            operator = WindowResidual(
-                A, A.apply(U) - damping * F, operator.solver, operator.weights, operator.refinement
-            )
-        loss = LeastSquares(self.network, self.nodes, operator, rescale=False, placed=self._placed)
+            b = operator.matrix.apply(U) - damping * F
+            operator = Preconditioned(operator.matrix, operator.solver, b, operator.weights)
+        loss = LeastSquares(self.network, self.nodes, operator, placed=self._placed)
         wanted = max(0.3 * own.tolerance, min(0.1, correction) * correction)
         untouched, start = self.network.theta.detach().clone(), float(loss.known_residual().norm())
         residual = start
@@ -278,7 +260,7 @@ class WindowSolver:
         return residual
 
     def _optimise(
-        self, operator: WindowResidual, loss: LeastSquares, wanted: float, report: WindowReport, deadline: Deadline
+        self, operator: Preconditioned, loss: LeastSquares, wanted: float, report: WindowReport, deadline: Deadline
     ) -> float:
         """Train all weights, with causal weights of the steps that are renewed on the way; the relative residual reached."""
         own = self.settings
@@ -291,7 +273,7 @@ class WindowSolver:
             weighted = loss
             if own.causality:
                 causal = causal_residual(operator, self.values(), own.causality, own.stages)
-                weighted = LeastSquares(self.network, self.nodes, causal, rescale=False, placed=self._placed)
+                weighted = LeastSquares(self.network, self.nodes, causal, placed=self._placed)
             stopping = Stopping(min(left, most), wanted, deadline.left, own.patience)
             training = train(weighted, self.optimiser, stopping, state, Progress())
             if training.reason == "time limit":

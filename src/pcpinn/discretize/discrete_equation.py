@@ -1,0 +1,148 @@
+"""The equation of a discretisation, constraints built in.
+
+F(u) is the weak form at u with its constrained unknowns put right, beside u_i - g_i for these. Its derivative is exactly the
+matrix of a linear system with constraints as rows, and networks need not satisfy them to be linearised at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+from ..errors import PcpinnError
+from .constraints import Constraints
+from .discretisation import Discretisation
+from .equation import Nodes, distinct_points
+from .singular import refuse_singular
+
+
+@dataclass(frozen=True)
+class AssembledMatrix:
+    """A sparse matrix (N, N) as an operator on arrays."""
+
+    A: sp.csr_matrix
+
+    def apply(self, v: np.ndarray) -> np.ndarray:
+        """A v."""
+        return self.A @ v
+
+    def apply_transpose(self, r: np.ndarray) -> np.ndarray:
+        """A^T r."""
+        return self.A.T @ r
+
+    def to_scipy(self) -> sp.csr_matrix:
+        """A."""
+        return self.A
+
+
+class DiscreteEquation:
+    """F(u) = 0 for the unknowns (N,) of a discretisation.
+
+    Args:
+        discretisation: weak form and constraints.
+        free: numbers of constrained unknowns whose values are not prescribed (on `Free` boundaries of inverse problems): they
+            stay as they are, and their rows of F are zero.
+        linear: the problem is known to be linear; its matrix is that at zero, which slabs of time assemble faster.
+    """
+
+    def __init__(self, discretisation: Discretisation, free: np.ndarray | None = None, linear: bool = False) -> None:
+        self.discretisation = discretisation
+        self._free = np.empty(0, dtype=np.int64) if free is None else free
+        self._linear = linear
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """Where the unknowns sit."""
+        d = self.discretisation
+        return Nodes(*distinct_points(d.unknown_nodes, d.components), np.asarray(d.unknown_components))
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns N."""
+        return self.discretisation.size
+
+    @property
+    def weights(self) -> np.ndarray:
+        """(N,) of a discrete L2 norm."""
+        return self.discretisation.weights
+
+    @property
+    def constraints(self) -> Constraints:
+        """Those of the discretisation."""
+        return self.discretisation.constraints
+
+    def norm(self, u: np.ndarray) -> float:
+        """Discrete L2 norm of (N,) unknowns."""
+        return float(np.sqrt(self.weights @ u**2))
+
+    def satisfied(self, u: np.ndarray) -> np.ndarray:
+        """u (N,) with its constrained unknowns put right."""
+        v = self.constraints.satisfied(u)
+        v[self._free] = u[self._free]
+        return v
+
+    def residual(self, u: np.ndarray) -> np.ndarray:
+        """F(u) (N,)."""
+        constraints, v = self.constraints, self.satisfied(u)
+        F = constraints.reduced(self.discretisation.residual(torch.from_numpy(v)).numpy()[constraints.tested_at])
+        F[constraints.constrained] = (u - v)[constraints.constrained]
+        return F
+
+    def stiffness(self, u: np.ndarray) -> sp.csr_matrix:
+        """(N, N) derivative of the weak form at u with its constraints satisfied, before these become rows."""
+        v = np.zeros_like(u) if self._linear else self.satisfied(u)
+        return self.discretisation.matrix(torch.from_numpy(v))[self.constraints.tested_at]
+
+    def linearise(self, u: np.ndarray) -> AssembledMatrix:
+        """dF/du.
+
+        Raises:
+            PcpinnError: when it is not finite, or singular in an obvious way.
+        """
+        A, _ = eliminate(self.stiffness(u), np.zeros(self.size), self.constraints)
+        refuse_singular(A, self.discretisation)
+        if not np.isfinite(A.data).all():
+            raise not_finite()
+        return AssembledMatrix(A)
+
+    def moved(self, u: np.ndarray, correction: np.ndarray, factor: float) -> np.ndarray:
+        """u - factor * correction; constrained unknowns take the whole step."""
+        result, c = u - factor * correction, self.constraints.constrained
+        result[c] = u[c] - correction[c]
+        return result
+
+
+def not_finite() -> PcpinnError:
+    """The error for an iterate at which the equation has no value."""
+    return PcpinnError(
+        "the residual or its derivative is not finite at the present iterate",
+        "begin from a better guess (start=...), or approach the problem by pcpinn.continuation",
+    )
+
+
+def eliminate(K: sp.csr_matrix, f: np.ndarray, constraints: Constraints) -> tuple[sp.csr_matrix, np.ndarray]:
+    """Put the constraints into K u = f; columns of constrained unknowns vanish from the other rows."""
+    n, c = len(f), constraints.constrained
+    identity = sp.csr_matrix((np.ones(len(c)), (c, c)), shape=(n, n))
+    has_master = constraints.master >= 0
+    if has_master.any():
+        T, g = constraints.expansion()
+        coupling = (np.ones(has_master.sum()), (c[has_master], constraints.master[has_master]))
+        A = T.T @ K @ T + identity - sp.csr_matrix(coupling, shape=(n, n))
+        b = T.T @ (f - K @ g)
+    else:  # the same without products of large matrices
+        free, g = np.ones(n), np.zeros(n)
+        free[c], g[c] = 0.0, constraints.value
+        b = free * (f - K @ g)
+        data = K.data * free[K.indices] * np.repeat(free, np.diff(K.indptr))
+        A = sp.csr_matrix((data, K.indices, K.indptr), shape=(n, n))
+        A.eliminate_zeros()
+        A = A + identity
+    b[c] = constraints.value
+    A = A.tocsr()
+    A.eliminate_zeros()
+    return A, b

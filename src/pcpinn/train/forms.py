@@ -1,0 +1,53 @@
+"""Which matrix Gauss-Newton takes for a loss on nodal values, and on which nodes."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..errors import PcpinnError
+from .model import Forms
+from .optimiser import State
+
+
+def choose_form(recipe: Forms, p: int, n: int, device: torch.device) -> tuple[str, int]:
+    """The form and the number of rows for p weights and n nodes.
+
+    Raises:
+        PcpinnError: when the form asked for does not fit into memory.
+    """
+    rows = n if recipe.matrix == "exact" else min(n, recipe.sample or max(4 * p, 4000))
+    smaller = min(p, rows)
+    needed = 8 * (rows * p + 3 * smaller**2) / 2**30
+    allowed = max(recipe.memory, _gpu_share(device))
+    if recipe.matrix == "matrix-free" or (recipe.matrix == "auto" and needed > allowed):
+        return "matrix-free", rows
+    if needed > allowed:
+        raise PcpinnError(
+            f"Gauss-Newton's {recipe.matrix} matrix needs {needed:.1f} GiB for {p} weights and {rows} nodes",
+            f"use matrix=matrix-free, a smaller sample or network, or raise memory (now {allowed:g})",
+        )
+    return ("gram" if recipe.matrix == "auto" else recipe.matrix), rows
+
+
+def _gpu_share(device: torch.device) -> float:
+    """A quarter of a GPU's memory in GiB: products in place of matrices cost far more iterations than memory is worth."""
+    if device.type != "cuda":
+        return 0.0
+    return torch.cuda.get_device_properties(device).total_memory / 2**32
+
+
+def sample_rows(weights: Tensor, m: int, state: State) -> Tensor | None:
+    """m unknowns drawn in proportion to their weights (N,), one from each m-th part of these; or None for all.
+
+    On a graded mesh most nodes stand for little volume: drawn evenly they would crowd out the rest. Advances the random state.
+    """
+    if m >= len(weights):
+        return None
+    generator = torch.Generator()
+    generator.set_state(state["random"].cpu())
+    places = (torch.arange(m) + torch.rand(m, generator=generator, dtype=torch.float64)) / m
+    state["random"] = generator.get_state()
+    reached = weights.to(torch.float64).cumsum(0)
+    rows = torch.searchsorted(reached, places.to(reached.device) * reached[-1])
+    return rows.clamp_(max=len(weights) - 1)
