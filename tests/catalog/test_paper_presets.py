@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from pcpinn import Adam, NewtonMethod
 from pcpinn.bench import suite
 from pcpinn.catalog import CATALOG, INVERSE
 
@@ -64,27 +65,28 @@ def test_all_problems_of_the_paper_are_here():
 @pytest.mark.parametrize("name", PAPER)
 def test_network_and_optimiser(name):
     _, s = CATALOG[name].resolve("paper", {})
-    assert (s.depth, s.width) == PAPER[name].network
-    assert (s.activation, s.initialisation) == ("silu", "torch")
+    n = s.network
+    assert (n.depth, n.width) == PAPER[name].network
+    assert (n.activation, n.initialisation) == ("silu", "torch")
     if PAPER[name].gaussian:
-        assert (s.features, s.feature_count, s.feature_std) == ("gaussian", 128, math.pi)
+        assert (n.features, n.feature_count, n.feature_std) == ("gaussian", 128, math.pi)
     else:
-        assert (s.features, s.feature_count, s.feature_low, s.feature_high) == ("log", 10, -5.0, 5.0)
-    assert (s.optimiser, s.learning_rate, s.beta1, s.beta2) == ("adam", 1e-3, 0.9, 0.99)
-    assert s.weights == "uniform"
+        assert (n.features, n.feature_count, n.feature_low, n.feature_high) == ("log", 10, -5.0, 5.0)
+    assert s.optimiser == Adam(1e-3, 0.9, 0.99, iterations=s.optimiser.iterations)
+    assert s.loss.norm == "uniform"
 
 
 @pytest.mark.parametrize("name", PAPER)
 def test_preconditioner_and_mesh(name):
     """ILU with the paper's drop tolerance: what `auto` takes where time has no scheme of its own, and in a march."""
     _, s = CATALOG[name].resolve("paper", {})
-    assert s.drop_tolerance == PAPER[name].drop
-    assert s.preconditioner in ("auto", "ilu")
-    assert s.march or s.time_scheme == "simplex"
-    assert (s.discretisation, s.refinement) == ("fem", 0)
+    assert s.preconditioner.drop_tolerance == PAPER[name].drop
+    assert s.preconditioner.name == ("stages" if s.marches else "ilu")
+    assert s.marches or s.time is None or s.time.name == "simplex"
+    assert (s.mesh.name, s.preconditioner.refinement) == ("fem", 0)
     cells = PAPER[name].cells
     if cells is not None:
-        assert s.cells + ((s.time_cells,) if s.time_cells and not s.march else ()) == cells
+        assert s.mesh.cells + ((s.time.steps,) if s.time and not s.marches else ()) == cells
 
 
 @pytest.mark.parametrize("name", PAPER)
@@ -92,22 +94,23 @@ def test_solver(name):
     """Time at once or in sub-intervals; Newton's method with equal shares of training, or the linear part alone."""
     _, s = CATALOG[name].resolve("paper", {})
     paper = PAPER[name]
-    assert s.iterations == paper.iterations
+    assert s.optimiser.iterations == paper.iterations
     if paper.steps is None:
-        assert s.march == 0
+        assert not s.marches
     else:
-        assert (s.time_cells // s.march, s.march) == paper.steps
-        assert (s.time_scheme, s.linearisation, s.head_steps) == ("euler", "linear-part", 0)
-        assert paper.first is None or s.start_iterations == paper.first
+        t = s.time
+        assert (t.steps // t.window, t.window) == paper.steps
+        assert (t.scheme, t.linearisation, t.head_steps) == ("euler", "linear-part", 0)
+        assert paper.first is None or t.start_iterations == paper.first
     if paper.newton is not None:
-        assert (s.newton_iterations, s.linearisation, s.forcing) == (paper.newton, "newton", 0.0)
+        assert s.newton == NewtonMethod(newton_iterations=paper.newton, forcing=0.0)
 
 
 @pytest.mark.parametrize("name", PAPER)
 def test_steps_of_a_sub_interval_are_weighted_by_causality(name):
     """w_i of Algorithm 3; where there is one step in each there is nothing to weigh."""
     _, s = CATALOG[name].resolve("paper", {})
-    assert (s.causality > 0) == (s.march > 1)
+    assert (s.marches and s.time.causality > 0) == (s.marches and s.time.window > 1)
 
 
 @pytest.mark.parametrize(
@@ -117,8 +120,8 @@ def test_steps_of_a_sub_interval_are_weighted_by_causality(name):
 def test_inverse_problems(name, cells, coefficient, warmup):
     parameters, s = INVERSE[name].resolve("paper", {})
     assert (parameters["noise"], parameters["points"]) == (0.1, 2500)
-    assert (*s.cells, s.time_cells) == cells
-    assert (s.depth, s.width) == SMALL
-    assert (s.coefficient_depth, s.coefficient_width) == coefficient
-    assert (s.warmup, s.iterations) == (warmup, 1000)
-    assert (s.preconditioner, s.refresh, s.optimiser, s.prior) == ("jacobi", 1, "adam", "none")
+    assert (*s.mesh.cells, s.time and s.time.steps) == cells
+    assert (s.network.depth, s.network.width) == SMALL
+    assert (s.loss.coefficient_depth, s.loss.coefficient_width) == coefficient
+    assert (s.loss.warmup, s.optimiser.iterations) == (warmup, 1000)
+    assert (s.preconditioner.name, s.loss.refresh, s.optimiser.name, s.loss.prior) == ("jacobi", 1, "adam", "none")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from pcpinn import Dirichlet, Interval, Problem, Reference, solve
+from pcpinn import Dirichlet, Initial, Interval, Problem, Reference, solve
 from pcpinn.solve.march.causality import causal_residual, causal_weights
 
 
@@ -52,12 +52,13 @@ def growing():
     """u_t = 0.05 u_xx + 3 u: steps depend much on those before."""
     return Problem(
         Interval(0, 1).over(0, 1),
-        flux=lambda x, u: torch.stack([0.05 * u.grad[0], 0 * u.value]),
-        source=lambda x, u: u.grad[1] - 3 * u.value,
+        density=lambda x, u: u.value,
+        flux=lambda x, u: 0.05 * u.grad,
+        source=lambda x, u: -3 * u.value,
         boundary={
             "left": Dirichlet(0.0),
             "right": Dirichlet(0.0),
-            "initial": Dirichlet(lambda x: torch.sin(torch.pi * x[0])),
+            "initial": Initial(lambda x: torch.sin(torch.pi * x[0])),
         },
     )
 
@@ -66,9 +67,11 @@ def errors_over_time(causality):
     """Against the discrete march, at the ends of six steps that are trained together, but not to the end."""
     x = np.stack(np.meshgrid(np.linspace(0, 1, 9), np.arange(1, 7) / 6, indexing="ij"), -1).reshape(-1, 2)
     reference = Reference(x, np.sin(np.pi * x[:, 0]) * np.exp((3 - 0.05 * np.pi**2) * x[:, 1]))
-    settings = {"cells": (6,), "degree": 3, "time_scheme": "euler", "steps": 6, "time": "march", "window": 6, "width": 8, "depth": 1, "features": "none",
-                        "optimiser": "adam", "learning_rate": 3e-3, "iterations": 100, "start_iterations": 1000, "head_steps": 0,
-                        "newton_iterations": 1, "device": "cpu", "causality": causality}  # fmt: skip
+    settings = {
+        "cells": (6,), "degree": 3, "time": "march", "scheme": "euler", "steps": 6, "window": 6, "width": 8, "depth": 1,
+        "features": "none", "optimiser": "adam", "learning_rate": 3e-3, "iterations": 100, "start_iterations": 1000,
+        "head_steps": 0, "newton_iterations": 1, "device": "cpu", "causality": causality,
+    }  # fmt: skip
     rows = solve(growing(), settings, reference=reference).result["march"]["errors_by_time"]
     return np.array([row["training"] for row in rows])
 
