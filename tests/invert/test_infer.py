@@ -48,7 +48,7 @@ def test_standard_deviations_cover_the_truth_as_often_as_they_say():
 
     settings = chosen(method="infer", **{**SMALL, "cells": (4,)})
     family = Family(bar, {"k": pc.Parameter(1.0)})
-    run = Inference(family, (bar_data(0),), settings, None, None, None, None, None, False)
+    run = Inference(family, (bar_data(0),), settings)
     z = []
     for seed in range(40):
         run.discrete.values = bar_data(seed).values
@@ -224,7 +224,7 @@ def test_networks_follow_the_data_not_the_source():
     shape = lambda p: np.sin(np.pi * p[:, 0]) * np.sin(np.pi * p[:, 1])  # noqa: E731
     data = pc.Observations(x, shape(x), 0.03)
     settings = chosen(method="infer", **{**options, "device": "cpu"})
-    run = Inference(Family(plate, unknown), (data,), settings, None, None, None, None, None, False)
+    run = Inference(Family(plate, unknown), (data,), settings)
     nodes = run.equations.coefficient_nodes
     c = (2 + 0.5 * shape(nodes))[:, None]
     _, u = run.discrete._linearise(np.zeros(run.equations.size), c, 1.0)
@@ -243,7 +243,7 @@ def test_between_the_nodes_networks_do_not_follow_noise():
     from pcpinn.problem.family import Family
 
     settings = chosen(method="infer", **{**SMALL, "cells": (4,), "degree": 2, "width": 16})
-    run = Inference(Family(rod, UNKNOWN), (rod_data(),), settings, None, None, None, None, None, False)
+    run = Inference(Family(rod, UNKNOWN), (rod_data(),), settings)
     (term,) = run.loss.between
     theta = run.loss.theta[run.model.parts[0]]
     nodal = run.loss.unknowns()
@@ -379,7 +379,7 @@ def test_the_gradient_of_the_joint_loss_is_that_of_differences():
     from pcpinn.problem.family import Family
 
     settings = chosen(method="infer", **{**SMALL, "optimiser": "adam", "preconditioner": "jacobi"})
-    run = Inference(Family(rod, UNKNOWN), (rod_data(),), settings, None, None, None, None, None, False)
+    run = Inference(Family(rod, UNKNOWN), (rod_data(),), settings)
     loss = run.loss
     loss.kappa, loss.refresh_every = 0.5, 10**9
     (gradient,) = torch.autograd.grad(loss.loss(), loss.theta)
@@ -410,7 +410,7 @@ def test_the_curvature_of_the_joint_loss_is_that_of_differences():
     from pcpinn.problem.family import Family
 
     settings = InverseSettings().updated(SMALL)
-    run = Inference(Family(rod, UNKNOWN), (rod_data(),), settings, None, None, None, None, None, False)
+    run = Inference(Family(rod, UNKNOWN), (rod_data(),), settings)
     loss = run.loss
     loss.kappa = 0.5
     model = loss.model_here(GaussNewton(), {})

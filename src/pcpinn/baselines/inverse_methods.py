@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
-from ..environment import describe_environment, peak_memory
 from ..errors import PcpinnError
 from ..invert.equations import Equations
-from ..invert.files import create_inverse, finish_inverse
+from ..invert.files import finish_inverse, write_data
 from ..invert.infer import inverse_settings
 from ..invert.model import InverseModel, make_coefficients
-from ..invert.nodal_files import finish_nodal, nodal_solution
+from ..invert.nodal_files import finish_nodal, nodal_solution, nodal_u
 from ..invert.observations import Observations, as_data
 from ..invert.setup import make_equations
 from ..invert.solution import InverseSolution
@@ -28,10 +23,11 @@ from ..problem.family import Family
 from ..problem.problem import Problem
 from ..problem.unknowns import Coefficient, Unknown
 from ..progress import Progress
-from ..solution.folder import require_free
 from ..solution.reference import ERRORS
+from ..solution.result import Result
 from ..solution.solution import Solution
-from ..solve.build import make_device, make_mesh, make_network
+from ..solve.build import make_mesh, make_network
+from ..solve.conduct import Run
 from ..solve.method import INVERSE_METHODS, Method
 from ..solve.settings import Settings
 from ..train import Stopping, train
@@ -80,20 +76,15 @@ class _Run:
         on: AnyMesh | None = None,
         **choices: Any,
     ) -> None:
-        self.started = time.perf_counter()
         self.family, self.data, self.truth = Family(problem, unknowns), as_data(data), truth
         self.method = method
         self.settings = inverse_settings(method, self.family, settings, choices)
         if resume:
             raise PcpinnError(f"method {method} cannot be resumed", "run it anew in another folder")
-        self.out = None if out is None else Path(out)
-        if self.out is not None:
-            require_free(self.out)
-        self.progress = progress or Progress()
-        base = self.family.base
-        self.facts = {"problem": base.name, "preset": None, **(record or {}), "method": method}
-        self.progress.stage("mesh")
-        self.mesh = on or make_mesh(base, self.settings)
+        base, kind = self.family.base, "nodal" if method.startswith("adjoint") else "inverse"
+        self.own = Run(self.settings, base.name, base.unknowns, out=out, progress=progress, record=record, kind=kind)
+        self.progress = self.own.progress
+        self.mesh = self.own.mesh(on, lambda: make_mesh(base, self.settings))
         for one in self.data:
             one.check(base, self.mesh)
         self.noise = [self._noise_of(d) for d in self.data]
@@ -108,28 +99,22 @@ class _Run:
             )
         return np.full(len(d), self.settings.loss.noise_level or 1.0)
 
-    def create(self) -> float:
-        """Make the folder; seconds of the set-up."""
-        if self.out is not None:
-            fields = [asdict(f) for f in self.family.base.unknowns]
-            record = {**self.facts, "fields": fields, "settings": self.settings.to_dict()}
-            kind = "nodal" if self.method.startswith("adjoint") else "inverse"
-            create_inverse(self.out, record, self.mesh, self.data, kind)
-        return time.perf_counter() - self.started
+    def begin(self) -> None:
+        """Make the folder, with the data in it."""
+        self.own.begin(self.mesh)
+        if self.own.out is not None:
+            write_data(self.own.out / "data.safetensors", self.data)
+        self.own.ready()
 
-    def conclude(self, solution: InverseSolution, setup_s: float, train_s: float, device: torch.device) -> None:
-        """Errors, times and the rest of the record."""
+    def result(self, solution: InverseSolution, misfits: list[float], **facts: Any) -> Result:
+        """The record: errors, what inverse problems have, and the facts of the method."""
         self.progress.stage("errors")
         errors: dict[str, Any] = dict.fromkeys(ERRORS)
         if self.truth is not None:
             errors |= compare_inverse(solution, self.truth)
-        result = solution.result
-        result["errors"], result["certificate"] = errors, None
-        result["reference"] = None if self.truth is None else self.truth.describe()
-        total = time.perf_counter() - self.started
-        result["time"] = {"setup_s": round(setup_s, 3), "train_s": round(train_s, 3), "total_s": round(total, 3)}
-        result["memory"] = peak_memory(device)
-        result["environment"] = describe_environment(device)
+        reference = None if self.truth is None else self.truth.describe()
+        inverse = self.inverse_facts(misfits, solution)
+        return self.own.result(errors=errors, reference=reference, inverse=inverse, **facts)
 
     def inverse_facts(self, misfits: list[float], solution: InverseSolution) -> dict[str, Any]:
         """The part of the record that inverse problems have."""
@@ -153,37 +138,38 @@ def infer_adjoint(penalty: str, method: str, *arguments: Any, **options: Any) ->
         equations, run.data, run.noise, "tv" if penalty == "tv" else "tikhonov", settings.loss.misfit == "huber"
     )
     reduced = reduced if penalty == "none" else reduced.with_penalty()
-    setup_s = run.create()
+    run.begin()
     descent = Descent(reduced, settings.optimiser.iterations, settings.run.time_limit, run.progress)
     search = descent.without_penalty() if penalty == "none" else descent.by_discrepancy()
     if run.truth is not None:
         for tried in search.tried:
-            tried.l2re = compare_inverse(_nodal(run, equations, tried.state, descent), run.truth)["l2re"]
-    solution = _nodal(run, equations, search.chosen.state, descent)
-    solution.result |= {
-        "dofs": equations.size,
-        "parameters": reduced.size,
-        "iterations": descent.done,
-        "evaluations": reduced.evaluations,
-        "stopped_by": search.chosen.message,
-        "loss": search.chosen.state.data + search.chosen.weight * search.chosen.state.roughness,
-        "optimiser": "l-bfgs-b",
-        "optimiser_reason": "the adjoint method has no other",
-        "discretisation": {
-            "name": equations.discretisation.name,
-            "degree": settings.mesh.degree,
-            "cells": run.mesh.cell_count,
-        },
-        "preconditioner": _NO_PRECONDITIONER,
-        "penalty": {"name": penalty, **search.describe()},
-    }
-    run.conclude(solution, setup_s, descent.seconds, torch.device("cpu"))
-    if run.out is not None:
-        finish_nodal(run.out, solution)
+            tried.l2re = compare_inverse(_nodal(run, equations, tried.state, descent)[0], run.truth)["l2re"]
+    best = search.chosen
+    solution, misfits = _nodal(run, equations, best.state, descent)
+    solution.result = run.result(
+        solution,
+        misfits,
+        dofs=equations.size,
+        parameters=reduced.size,
+        iterations=descent.done,
+        evaluations=reduced.evaluations,
+        stopped_by=best.message,
+        loss=best.state.data + best.weight * best.state.roughness,
+        seconds=descent.seconds,
+        optimiser="l-bfgs-b",
+        optimiser_reason="the adjoint method has no other",
+        discretisation=equations.discretisation.name,
+        mesh=run.mesh,
+        preconditioner=_NO_PRECONDITIONER,
+        penalty={"name": penalty, **search.describe()},
+    )
+    if run.own.out is not None:
+        finish_nodal(run.own.out, solution)
     return solution
 
 
-def _nodal(run: _Run, equations: Equations, state: State, descent: Descent) -> InverseSolution:
+def _nodal(run: _Run, equations: Equations, state: State, descent: Descent) -> tuple[InverseSolution, list[float]]:
+    """An answer from nodal values, and the misfits of the sets of data; its record is still empty."""
     coefficients: dict[str, np.ndarray] = {}
     parameters: dict[str, np.ndarray] = {}
     for name, unknown in run.family.unknowns.items():
@@ -192,54 +178,52 @@ def _nodal(run: _Run, equations: Equations, state: State, descent: Descent) -> I
             coefficients[name] = state.c[:, columns[0]]
         else:
             parameters[name] = state.c[0, columns]
-    result: dict[str, Any] = {**run.facts, "seed": run.settings.run.seed, "device": "cpu"}
-    fields, settings = run.family.base.unknowns, run.settings.to_dict()
-    plain = Solution(None, fields, run.mesh, result, descent.history, settings)  # type: ignore[arg-type]
-    solution = nodal_solution(plain, equations.discretisation, state.u, coefficients, parameters, run.data)
+    form = equations.discretisation
+    plain = Solution(
+        nodal_u(form, state.u), run.family.base.unknowns, run.mesh, Result(), descent.history, run.settings.to_dict()
+    )
+    solution = nodal_solution(plain, form, state.u, coefficients, parameters, run.data)
     residual = (descent.reduced.observe(state.u) - descent.reduced.values) / descent.reduced.noise
     cuts = np.cumsum([len(d) for d in run.data])[:-1]
-    misfits = [float(np.sqrt((r**2).mean())) for r in np.split(residual, cuts)]
-    result["inverse"] = run.inverse_facts(misfits, solution)
-    return solution
+    return solution, [float(np.sqrt((r**2).mean())) for r in np.split(residual, cuts)]
 
 
 def infer_pinn(*arguments: Any, **options: Any) -> InverseSolution:
     """The ordinary PINN with the networks of `pcpinn.infer` (see `pinn_inverse.py`), trained by Adam on everything at once."""
     run = _Run("pinn", *arguments, **options)
     settings, family = run.settings, run.family
-    device = make_device(settings.run.device)
+    device = run.own.device
     nodes = run.mesh.simplices.nodes
     coefficients = make_coefficients(family, nodes, run.mesh.has_time, settings, device)
     model = InverseModel(family, make_network(family.base, run.mesh, settings).double(), coefficients)
     loss = InverseStrongLoss(model, run.data, run.noise, run.mesh.simplices, settings)
-    setup_s = run.create()
+    run.begin()
     optimiser = settings.optimiser
     stopping = Stopping(optimiser.iterations, 0.0, settings.run.time_limit, optimiser.patience or 0)
     training = train(loss, optimiser, stopping, None, run.progress)
-    result: dict[str, Any] = {
-        **run.facts,
-        "seed": settings.run.seed,
-        "device": device.type,
-        "dofs": len(loss.points),
-        "parameters": len(model.theta),
-        "iterations": training.iterations,
-        "stopped_by": training.reason,
-        "loss": training.loss if math.isfinite(training.loss) else None,
-        "optimiser": optimiser.name,
-        "optimiser_reason": "the ordinary PINN is trained as usual",
-        "discretisation": {"name": "none", "degree": None, "cells": None},
-        "preconditioner": {**loss.describe(), **_NO_PRECONDITIONER},
-    }
-    plain = {"mesh": run.mesh, "result": result, "history": training.history, "settings": settings.to_dict()}
+    plain = {"mesh": run.mesh, "result": Result(), "history": training.history, "settings": settings.to_dict()}
     solution = InverseSolution.from_model(model, plain, None, run.data)
     misfits = []
     for i, d in enumerate(run.data):
         r = (loss.predictions(i).detach().cpu().numpy() - d.values) / run.noise[i]
         misfits.append(float(np.sqrt((r**2).mean())))
-    result["inverse"] = run.inverse_facts(misfits, solution)
-    run.conclude(solution, setup_s, training.seconds, device)
-    if run.out is not None:
-        finish_inverse(run.out, solution)
+    solution.result = run.result(
+        solution,
+        misfits,
+        dofs=len(loss.points),
+        parameters=len(model.theta),
+        iterations=training.iterations,
+        stopped_by=training.reason,
+        loss=training.loss,
+        seconds=training.seconds,
+        optimiser=optimiser.name,
+        optimiser_reason="the ordinary PINN is trained as usual",
+        discretisation="none",
+        mesh=None,
+        preconditioner={**loss.describe(), **_NO_PRECONDITIONER},
+    )
+    if run.own.out is not None:
+        finish_inverse(run.own.out, solution)
     return solution
 
 

@@ -20,21 +20,13 @@ from ..errors import PcpinnError
 from ..files import read_tensors, write_tensors
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network import MLP, Architecture
-from ..solution.folder import create_run, finish_run
+from ..solution.folder import finish_run
 from ..solution.load import load_forward, loads
 from ..solution.solution import Solution
 from .model import Bounded, CoefficientNetwork
 from .observations import Observations
 from .restore import restored_uncertainty
 from .solution import InverseSolution
-
-
-def create_inverse(
-    folder: Path, record: dict[str, Any], mesh: AnyMesh, data: tuple[Observations, ...], kind: str = "inverse"
-) -> None:
-    """The run folder, and the data in it; of kind inverse (networks) or nodal (values at nodes)."""
-    create_run(folder, {**record, "kind": kind}, mesh)
-    write_data(folder / "data.safetensors", data)
 
 
 def write_data(path: Path, data: tuple[Observations, ...]) -> None:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..clock import Clock
-from ..environment import describe_environment, peak_memory
 from ..mesh.slab_mesh import AnyMesh
 from ..problem.family import Family
 from ..problem.problem import Problem
@@ -55,18 +53,13 @@ def infer(
     Raises:
         PcpinnError: for anything the user can put right; nothing has been written then.
     """
-    clock = Clock()
     family = Family(problem, unknowns)
     chosen = inverse_settings("infer", family, settings, choices)
-    run = Inference(family, as_data(data), chosen, on, out, truth, progress, record, resume)
-    training, optimiser, setup_s = run.carry_out(clock)
-    run.progress.stage("errors")
-    solution = conclude(run, training, optimiser.name)
-    solution.result["time"] = clock.times(setup_s, training.seconds)
-    solution.result["memory"] = peak_memory(run.device)
-    solution.result["environment"] = describe_environment(run.device)
-    if run.out is not None:
-        finish_inverse(run.out, solution)
+    options: dict[str, Any] = {"out": out, "progress": progress, "record": record, "resume": resume}
+    run = Inference(family, as_data(data), chosen, on, truth, **options)
+    solution = conclude(run, run.carry_out())
+    if run.own.out is not None:
+        finish_inverse(run.own.out, solution)
     return solution
 
 

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 
-from ..clock import Clock
 from ..discretize.nonlinear import direct
 from ..discretize.pointwise import guard
-from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
 from ..precondition import AutoILU, Preconditioner
 from ..problem.family import Family
 from ..problem.unknowns import Coefficient
-from ..progress import Progress
-from ..solution.folder import read_mesh_arrays, require_free
-from ..solve.build import make_device, make_mesh, make_network, make_preconditioner
+from ..solve.build import make_mesh, make_network, make_preconditioner
+from ..solve.conduct import Run
 from ..solve.settings import Settings
 from ..train import Checkpoints, GaussNewton, History, Optimiser, Snapshot, Stopping, Training, train
 from .choice import Choice, Discrete, chosen_hypers
 from .data import Between, DataTerm
 from .equations import Equations, Tangent
-from .files import create_inverse
+from .files import write_data
 from .loss import JointLoss, PriorRows
 from .model import InverseModel, make_coefficients
 from .observations import Observations
@@ -57,28 +53,15 @@ class Inference:
         family: Family,
         data: tuple[Observations, ...],
         settings: Settings,
-        mesh: AnyMesh | None,
-        out: str | Path | None,
-        truth: Truth | None,
-        progress: Progress | None,
-        record: Mapping[str, Any] | None,
-        resume: bool,
+        mesh: AnyMesh | None = None,
+        truth: Truth | None = None,
+        **options: Any,
     ) -> None:
         self.family, self.data, self.settings, self.truth = family, data, settings, truth
-        self.out = Path(out) if out else None
-        self.progress = progress or Progress()
-        self.device = make_device(settings.run.device)
-        self.resume = resume
-        if self.out is not None and not resume:
-            require_free(self.out)
-        elif resume and self.out is None:
-            raise PcpinnError("resume needs the folder of the run", "give out=")
+        self.own = Run(settings, family.base.name, family.base.unknowns, kind="inverse", **options)
+        self.progress, self.device = self.own.progress, self.own.device
         base = family.base
-        self.facts = {"problem": base.name, "preset": None, **(record or {}), "method": settings.method.name}
-        self.progress.stage("mesh")
-        if resume and self.out is not None:
-            mesh = read_mesh_arrays(self.out / "mesh.safetensors")
-        self.mesh = mesh or make_mesh(base, settings)
+        self.mesh = self.own.mesh(mesh, lambda: make_mesh(base, settings))
         for one in data:
             one.check(base, self.mesh)
         self.progress.stage("assembly")
@@ -149,8 +132,8 @@ class Inference:
 
     # --- training ---------------------------------------------------------------------------------------------------
 
-    def carry_out(self, clock: Clock) -> tuple[Training, Optimiser, float]:
-        """Warm-up, choice of priors, joint training; how it ended, by which optimiser, and the seconds of the set-up."""
+    def carry_out(self) -> Training:
+        """Warm-up, choice of priors, joint training; how it ended."""
         settings = self.settings
         optimiser: Optimiser = settings.optimiser
         stages = [_Stage(0.0, settings.loss.warmup)]
@@ -162,20 +145,18 @@ class Inference:
             ]
         else:
             stages += [_Stage(settings.loss.equation_weight, settings.optimiser.iterations)]
-        checkpoints, snapshot = None, None
-        if self.out is not None:
-            checkpoints = Checkpoints(self.out, settings.run.checkpoint_every, clock)
-            if not self.resume:
+        own, checkpoints, snapshot = self.own, None, None
+        if own.out is not None:
+            checkpoints = Checkpoints(own.out, settings.run.checkpoint_every, own.clock)
+            if not own.resume:
                 self._try_out()
-                fields = [asdict(f) for f in self.family.base.unknowns]
-                create_inverse(
-                    self.out, {**self.facts, "fields": fields, "settings": settings.to_dict()}, self.mesh, self.data
-                )
+                own.begin(self.mesh)
+                write_data(own.out / "data.safetensors", self.data)
             elif checkpoints.exists():
                 snapshot = checkpoints.read(self.model.theta)
-        setup_s = clock.seconds
-        clock.add(0.0 if snapshot is None else snapshot.elapsed)
-        return self._train(stages, optimiser, checkpoints, snapshot), optimiser, setup_s
+        own.ready()
+        own.clock.add(0.0 if snapshot is None else snapshot.elapsed)
+        return self._train(stages, optimiser, checkpoints, snapshot)
 
     def _train(
         self,

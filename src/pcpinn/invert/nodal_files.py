@@ -18,11 +18,17 @@ from ..errors import PcpinnError
 from ..files import read_json, read_tensors, write_atomically, write_json, write_tensors
 from ..solution.folder import fields_of, read_history, read_mesh_arrays, settings_of
 from ..solution.load import loads
+from ..solution.result import Result
 from ..solution.solution import Solution
 from .files import read_data
 from .nodal import NodalCoefficient, NodalFunction
 from .restore import restored_form
 from .solution import InverseSolution
+
+
+def nodal_u(form: FiniteElements | TimeSlabs, u: np.ndarray) -> NodalFunction:
+    """u from its values at the nodes of a discretisation."""
+    return NodalFunction(u, lambda x: [probe(form, x, k) for k in range(form.components)], form.mesh.dimension)
 
 
 def nodal_solution(
@@ -37,7 +43,7 @@ def nodal_solution(
     space = form.space.scalar[0]
     return InverseSolution.from_solution(
         plain,
-        network=NodalFunction(u, lambda x: [probe(form, x, k) for k in range(form.components)], plain.mesh.dimension),
+        network=nodal_u(form, u),
         coefficients={
             name: NodalCoefficient(values, lambda x: [space.interpolation(x)], space.mesh.dimension)
             for name, values in coefficients.items()
@@ -69,10 +75,10 @@ def load_nodal(folder: Path, record: dict[str, Any], module: nn.Module | None) -
     tensors, _ = read_tensors(folder / "nodal.safetensors")
     mesh = read_mesh_arrays(folder / "mesh.safetensors")
     plain = Solution(
-        NodalFunction(np.zeros(0), lambda x: [], mesh.dimension),  # type: ignore[arg-type]
+        NodalFunction(np.zeros(0), lambda x: [], mesh.dimension),
         fields_of(record, folder),
         mesh,
-        read_json(folder / "result.json"),
+        Result(read_json(folder / "result.json")),
         read_history(folder),
         settings_of(record, folder),
     )

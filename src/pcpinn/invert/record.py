@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import torch
 from ..discretize.probe import probe
 from ..problem.unknowns import Coefficient
 from ..solution.reference import ERRORS
+from ..solution.result import Result
 from ..train import Training
 from .choice import Choice, chosen_hypers
 from .inference import Inference
@@ -22,42 +22,34 @@ from .truth import Uncertainty, compare_inverse, expected_error
 EXCESS = 5.0
 
 
-def conclude(run: Inference, training: Training, optimiser: str) -> InverseSolution:
-    """The solution with its record; times are added by the caller."""
+def conclude(run: Inference, training: Training) -> InverseSolution:
+    """The solution with its record."""
+    run.progress.stage("errors")
     settings, equations, model = run.settings, run.equations, run.model
-    result: dict[str, Any] = {
-        **run.facts,
-        "seed": settings.run.seed,
-        "device": run.device.type,
-        "dofs": equations.size,
-        "parameters": len(model.theta),
-        "iterations": training.iterations,
-        "stopped_by": training.reason,
-        "loss": training.loss if math.isfinite(training.loss) else None,
-        "optimiser": optimiser,
-        "optimiser_reason": "the joint loss is a least-squares problem"
-        if settings.asked.get("optimiser") in (None, "auto")
-        else "asked for",
-        "discretisation": {
-            "name": equations.discretisation.name,
-            "degree": settings.mesh.degree,
-            "cells": run.mesh.cell_count,
-        },
-        "preconditioner": {**run.loss.describe(), "refresh": settings.loss.refresh},
-    }
-    plain = {"mesh": run.mesh, "result": result, "history": training.history, "settings": settings.to_dict()}
+    plain = {"mesh": run.mesh, "result": Result(), "history": training.history, "settings": settings.to_dict()}
     solution = InverseSolution.from_model(model, plain, _uncertainty(run), run.data)
     errors: dict[str, Any] = dict.fromkeys(ERRORS)
     if run.truth is not None:
         errors |= compare_inverse(solution, run.truth)
     if run.choice is not None:
         errors["training"] = _training_error(run, run.choice)
-    result |= {
-        "errors": errors,
-        "certificate": None,
-        "reference": None if run.truth is None else run.truth.describe(),
-        "inverse": _facts(run, solution),
-    }
+    usual = settings.asked.get("optimiser") is None
+    solution.result = run.own.result(
+        dofs=equations.size,
+        parameters=len(model.theta),
+        iterations=training.iterations,
+        stopped_by=training.reason,
+        loss=training.loss,
+        seconds=training.seconds,
+        optimiser=settings.optimiser.name,
+        optimiser_reason="the joint loss is a least-squares problem" if usual else "asked for",
+        discretisation=equations.discretisation.name,
+        mesh=run.mesh,
+        preconditioner={**run.loss.describe(), "refresh": settings.loss.refresh},
+        errors=errors,
+        reference=None if run.truth is None else run.truth.describe(),
+        inverse=_facts(run, solution),
+    )
     return solution
 
 

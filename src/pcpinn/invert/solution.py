@@ -17,7 +17,7 @@ from .observations import Observations
 from .truth import Truth, Uncertainty, compare_inverse
 
 
-@dataclass
+@dataclass(repr=False)
 class InverseSolution(Solution):
     """u as any solution, and what was looked for.
 

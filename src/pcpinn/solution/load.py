@@ -11,6 +11,7 @@ from torch import nn
 from ..errors import PcpinnError
 from ..files import read_json
 from .folder import fields_of, read_history, read_mesh_arrays, read_network, read_run, settings_of
+from .result import Result
 from .solution import Solution
 
 Loader = Callable[[Path, dict[str, Any], nn.Module | None], Solution]
@@ -58,4 +59,4 @@ def load_forward(folder: Path, record: dict[str, Any], module: nn.Module | None)
     if sum(f.components for f in fields) != network.outputs or network.inputs != mesh.dimension:
         raise PcpinnError(f"the files in {folder} do not fit each other", "do not mix the files of different runs")
     history, settings = read_history(folder), settings_of(record, folder)
-    return Solution(network, fields, mesh, read_json(folder / "result.json"), history, settings)
+    return Solution(network, fields, mesh, Result(read_json(folder / "result.json")), history, settings)

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 
 from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
-from ..network.marched import MarchedNetwork
-from ..network.protocol import Network
 from ..problem.field import Field, component_names
 from ..problem.problem import Problem
 from ..train.history import History
 from .export import write_npz, write_vtu
 from .folder import create_run, finish_run
 from .reference import Reference, compare
+from .result import Result
 from .series import write_series
 
 
-@dataclass
+@dataclass(repr=False)
 class Solution:
     """A trained network with the record of how it came about.
 
@@ -30,19 +29,32 @@ class Solution:
         network: u_theta, a torch module; of a march, the networks of all its windows.
         fields: the unknowns that its outputs are.
         mesh: where it was trained.
-        result: errors, times and sizes; what `result.json` holds.
+        result: errors, times and sizes: what `result.json` holds, with `.success`, `.message`, `.iterations`.
         history: loss by iteration.
         settings: what the solve was asked for.
         problem: the PDE; None for a solution loaded from disk, where functions are not kept.
     """
 
-    network: Network | MarchedNetwork
+    network: Any  # a torch module with `theta`: of one run, of the windows of a march, or of nodal values
     fields: tuple[Field, ...]
     mesh: AnyMesh
-    result: dict[str, Any]
+    result: Result
     history: History = field(default_factory=History)
     settings: dict[str, Any] = field(default_factory=dict)
     problem: Problem | None = None
+
+    def __post_init__(self) -> None:
+        self.result = Result(self.result)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{k} {v:.1e}" for k, v in self.errors.items() if k in ("l2re", "estimate") and v is not None)
+        names, problem = ", ".join(self.names), self.result.get("problem", "problem")
+        return f"<Solution of {problem}: {names} on {self.mesh.cell_count} cells{'; ' + sizes if sizes else ''}>"
+
+    def to(self, device: torch.device | str) -> Self:
+        """Move the network to a device, as torch modules do; returns the solution itself."""
+        self.network.to(device)
+        return self
 
     def __call__(self, x: Any, field: str | None = None) -> Any:
         """Values at points x (n, d): (n,) for one scalar, else (n, components). Torch in, torch out (differentiable).

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +11,25 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from ..clock import Clock
 from ..discretize.discrete_equation import DiscreteEquation
 from ..discretize.discretisation import Discretisation, check_functions
 from ..discretize.linear_solves import solve_krylov
 from ..discretize.newton import direct as by_factors
 from ..discretize.nonlinear import Linearisation, first_linearisation, linearised_system, solve_newton
 from ..discretize.system import LinearSystem, linear_part
-from ..environment import describe_environment, peak_memory
 from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
 from ..network.protocol import Network
 from ..problem.field import component_names
 from ..problem.problem import Problem
 from ..progress import Progress
-from ..solution.folder import create_run, finish_run, keep_network, read_mesh_arrays, require_free
+from ..solution.folder import finish_run, keep_network
 from ..solution.reference import ERRORS, Reference, compare
 from ..solution.solution import Solution
 from ..train import Checkpoints, LeastSquares, Loss, Stopping, train
-from .build import make_device, make_discretisation, make_mesh, make_network, make_optimiser
+from .build import make_discretisation, make_mesh, make_network, make_optimiser
 from .certify import estimate_error
+from .conduct import Run
 from .newton import MakeStep, Newton
 from .newton_steps import NotConverged
 from .settings import Settings
@@ -61,24 +59,13 @@ def run(
     `relinearised` makes the losses of Newton's steps; without it a nonlinear problem is trained in one go. All but this and
     the first are arguments of `pcpinn.solve`.
     """
-    clock = Clock()
-    options = settings.run
-    out = Path(out) if out else None
-    progress = progress or Progress()
+    own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record, resume=resume)
+    options, progress = settings.run, own.progress
     if not settings.optimiser.iterations:
         raise PcpinnError("iterations=0 leaves the network untrained", "give iterations of 1 or more")
-    facts = {"problem": problem.name, "preset": None, "method": settings.method.name, **(record or {})}
-    device = make_device(options.device)
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)
-    if out is not None and not resume:
-        require_free(out)
-    elif resume and out is None:
-        raise PcpinnError("resume needs the folder of the run", "give out=")
-    progress.stage("mesh")
-    if resume and out is not None:
-        mesh = read_mesh_arrays(out / "mesh.safetensors")
-    mesh = mesh or make_mesh(problem, settings)
+    mesh = own.mesh(mesh, lambda: make_mesh(problem, settings))
     if mesh.dimension != problem.domain.dimension:
         raise PcpinnError(
             f"the mesh has {mesh.dimension} coordinates, the domain {problem.domain.dimension}",
@@ -96,17 +83,14 @@ def run(
     if why != "asked for":
         progress.note(f"optimiser: {optimiser.name} ({why})")
     state = optimiser.start(loss, options.seed)
-    setup_s = clock.seconds
-
+    own.ready()
+    own.begin(mesh)
     checkpoints, snapshot = None, None
-    if out is not None:
-        checkpoints = Checkpoints(out, options.checkpoint_every, clock)
-        if not resume:
-            fields = [asdict(f) for f in problem.unknowns]
-            create_run(out, {**facts, "fields": fields, "settings": settings.to_dict()}, mesh)
-        elif checkpoints.exists():
+    if own.out is not None:
+        checkpoints = Checkpoints(own.out, options.checkpoint_every, own.clock)
+        if resume and checkpoints.exists():
             snapshot = checkpoints.read(network.theta)
-            clock.add(snapshot.elapsed)
+            own.clock.add(snapshot.elapsed)
     patience = optimiser.usual_patience if optimiser.patience is None else optimiser.patience
     newton = None
     if isinstance(system, Linearisation) and relinearised is not None and isinstance(loss, LeastSquares):
@@ -114,8 +98,8 @@ def run(
         try:
             training = newton.run(snapshot)
         except NotConverged as error:
-            if out is not None:
-                kept = keep_network(out, network)
+            if own.out is not None:
+                kept = keep_network(own.out, network)
                 raise NotConverged(error.problem, f"{error.remedy}; the last good network is in {kept}") from error
             raise
         loss = newton.loss
@@ -138,35 +122,26 @@ def run(
                 f"{network.parameter_count} weights on {system.size} unknowns: the network fits the nodes better than the "
                 "space between them; take a finer mesh or a smaller network"
             )
-    result = {
-        **facts,
-        "seed": options.seed,
-        "device": device.type,
-        "dofs": system.size,
-        "parameters": network.parameter_count,
-        "iterations": training.iterations,
-        "stopped_by": training.reason,
-        "loss": training.loss if math.isfinite(training.loss) else None,
-        "optimiser": optimiser.name,
-        "optimiser_reason": why,
-        "discretisation": {
-            "name": system.discretisation.name,
-            "degree": settings.mesh.degree,
-            "cells": mesh.cell_count,
-        },
-        "preconditioner": loss.describe(),
-        "errors": errors,
-        "certificate": certificate.to_dict() if certificate else None,
-        "reference": None if reference is None else reference.describe(),
-    }
-    if newton is not None:
-        result["newton"] = newton.describe()
-    result["time"] = clock.times(setup_s, training.seconds)
-    result["memory"] = peak_memory(device)
-    result["environment"] = describe_environment(device)
+    result = own.result(
+        dofs=system.size,
+        parameters=network.parameter_count,
+        iterations=training.iterations,
+        stopped_by=training.reason,
+        loss=training.loss,
+        seconds=training.seconds,
+        optimiser=optimiser.name,
+        optimiser_reason=why,
+        discretisation=system.discretisation.name,
+        mesh=mesh,
+        preconditioner=loss.describe(),
+        errors=errors,
+        certificate=certificate.to_dict() if certificate else None,
+        reference=None if reference is None else reference.describe(),
+        **({} if newton is None else {"newton": newton.describe()}),
+    )
     solution = Solution(network, problem.unknowns, mesh, result, training.history, settings.to_dict(), problem)
-    if out is not None:
-        finish_run(out, solution.network, solution.history, solution.result)
+    if own.out is not None:
+        finish_run(own.out, solution.network, solution.history, solution.result)
     return solution
 
 

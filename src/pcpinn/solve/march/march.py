@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from ...clock import Clock
 from ...discretize.check import check_boundary, check_pointwise
 from ...discretize.step_scheme import Layers
 from ...discretize.window import MarchSpace, Window
-from ...environment import describe_environment, peak_memory
 from ...errors import PcpinnError
 from ...mesh.slab_mesh import AnyMesh, SlabMesh
 from ...network.marched import MarchedNetwork, Plan
@@ -23,11 +21,12 @@ from ...network.mlp import MLP
 from ...problem.field import component_names
 from ...problem.problem import Problem
 from ...progress import Progress
-from ...solution.folder import create_run, finish_run, read_mesh_arrays, require_free
+from ...solution.folder import finish_run
 from ...solution.reference import ERRORS, Reference, compare
 from ...solution.solution import Solution
 from ...train import History, LeastSquares
-from ..build import make_device, make_mesh, make_network, make_optimiser, refuse_free
+from ..build import make_mesh, make_network, make_optimiser, refuse_free
+from ..conduct import Run
 from ..settings import Settings
 from .checkpoint import MarchCheckpoint
 from .deadline import Deadline, OutOfTime
@@ -48,20 +47,12 @@ def march(
     mesh: AnyMesh | None = None,
 ) -> Solution:
     """Solve a problem over time step by step; the arguments are those of `pcpinn.solve`."""
-    clock = Clock()
-    progress = progress or Progress()
-    recipe, options = settings.time, settings.run
-    facts = {"problem": problem.name, "preset": None, "method": "pcpinn", **(record or {})}
-    _refuse(problem, out, resume)
-    device = make_device(options.device)
+    refuse_free(problem)
+    own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record, resume=resume)
+    recipe, options, clock, progress, device = settings.time, settings.run, own.clock, own.progress, own.device
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)
-    if out is not None and not resume:
-        require_free(out)
-    progress.stage("mesh")
-    if resume and out is not None:
-        mesh = read_mesh_arrays(out / "mesh.safetensors")
-    mesh = mesh or make_mesh(problem, settings)
+    mesh = own.mesh(mesh, lambda: make_mesh(problem, settings))
     if not isinstance(mesh, SlabMesh):
         raise PcpinnError("a march needs a domain over time", "use shape.over(start, end)")
     plan = Plan(recipe.scheme, recipe.order, recipe.window, problem.components)
@@ -78,15 +69,12 @@ def march(
     checkpoint, done, training = None, None, Clock()
     if out is not None:
         checkpoint = MarchCheckpoint(out, options.checkpoint_every, clock, training)
-        if not resume:
-            fields = [asdict(f) for f in problem.unknowns]
-            create_run(out, {**facts, "fields": fields, "settings": settings.to_dict()}, mesh)
-        else:
-            done = checkpoint.read(network.theta, len(windows))
+        done = checkpoint.read(network.theta, len(windows)) if resume else None
+    own.begin(mesh)
     thetas: list[Tensor] = []
     reports: list[WindowReport] = []
     history = History()
-    setup_s = clock.seconds
+    own.ready()
     if done is not None:
         thetas, reports, history = done.thetas, done.reports, done.history
         with torch.no_grad():
@@ -147,27 +135,22 @@ def march(
         measured |= compare(u, reference, names)
         errors.finish(u)
     measured |= errors.totals()
-    result = {
-        **facts,
-        "seed": options.seed,
-        "device": device.type,
-        "dofs": space.size * plan.layers,
-        "parameters": network.parameter_count,
-        "iterations": sum(r.iterations for r in reports),
-        "stopped_by": "all steps",
-        "loss": history.rows[-1][2],
-        "optimiser": solver.optimiser.name,
-        "optimiser_reason": "after least-squares steps of the last layer",
-        "discretisation": {"name": "march", "degree": settings.mesh.degree, "cells": mesh.cell_count},
-        "preconditioner": {} if solver.operator is None else solver.operator.describe(),
-        "march": _describe(reports, plan, windows, errors),
-        "errors": measured,
-        "certificate": None,
-        "reference": None if reference is None else reference.describe(),
-    }
-    result["time"] = clock.times(setup_s, train_s)
-    result["memory"] = peak_memory(device)
-    result["environment"] = describe_environment(device)
+    result = own.result(
+        dofs=space.size * plan.layers,
+        parameters=network.parameter_count,
+        iterations=sum(r.iterations for r in reports),
+        stopped_by="all steps",
+        loss=history.rows[-1][2],
+        seconds=train_s,
+        optimiser=solver.optimiser.name,
+        optimiser_reason="after least-squares steps of the last layer",
+        discretisation="march",
+        mesh=mesh,
+        preconditioner={} if solver.operator is None else solver.operator.describe(),
+        errors=measured,
+        reference=None if reference is None else reference.describe(),
+        march=_describe(reports, plan, windows, errors),
+    )
     solution = Solution(marched, problem.unknowns, mesh, result, history, settings.to_dict(), problem)
     if out is not None:
         errors.write(out / "errors.csv")
@@ -175,13 +158,6 @@ def march(
     if checkpoint is not None:
         checkpoint.remove()
     return solution
-
-
-def _refuse(problem: Problem, out: Path | None, resume: bool) -> None:
-    """What a march cannot do, before anything is made."""
-    refuse_free(problem)
-    if resume and out is None:
-        raise PcpinnError("resume needs the folder of the run", "give out=")
 
 
 def _out_of_time(limit: float, done: int, windows: int, kept: bool) -> PcpinnError:

@@ -1,0 +1,139 @@
+"""What every run has, whatever it solves: folder, clock, progress, and the record that it leaves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ..clock import Clock
+from ..environment import describe_environment, peak_memory
+from ..errors import PcpinnError
+from ..mesh.slab_mesh import AnyMesh
+from ..problem.field import Field
+from ..progress import Progress
+from ..solution.folder import create_run, read_mesh_arrays, require_free
+from ..solution.result import Result
+from .build import make_device
+from .settings import Settings
+
+
+class Run:
+    """One run of any method, from its first second to its record.
+
+    Args:
+        settings: what it is made with.
+        name, fields: of the problem.
+        out: a folder to record it in; it must not exist, unless resumed.
+        progress: told how far the work is.
+        record: more facts for run.json and result.json.
+        resume: whether an interrupted run goes on.
+        kind: of the folder: who can load it.
+
+    Attributes:
+        clock: of the whole run.
+        device: where it computes.
+        setup_s: seconds until training began; set by `ready`.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        name: str,
+        fields: Sequence[Field],
+        *,
+        out: str | Path | None = None,
+        progress: Progress | None = None,
+        record: Mapping[str, Any] | None = None,
+        resume: bool = False,
+        kind: str = "forward",
+    ) -> None:
+        self.clock, self.setup_s = Clock(), 0.0
+        self.settings, self.resume, self.kind = settings, resume, kind
+        self.out = Path(out) if out else None
+        self.progress = progress or Progress()
+        self.facts = {"problem": name, "preset": None, **(record or {}), "method": settings.method.name}
+        self._fields = [asdict(f) for f in fields]
+        if self.out is not None and not resume:
+            require_free(self.out)
+        elif resume and self.out is None:
+            raise PcpinnError("resume needs the folder of the run", "give out=")
+        self.device = make_device(settings.run.device)
+
+    def mesh(self, given: AnyMesh | None, make: Callable[[], AnyMesh]) -> AnyMesh:
+        """The mesh that the run was begun with, one that is there already, or a new one."""
+        self.progress.stage("mesh")
+        if self.resume and self.out is not None:
+            return read_mesh_arrays(self.out / "mesh.safetensors")
+        return given or make()
+
+    def begin(self, mesh: AnyMesh) -> None:
+        """Make the folder, unless the run goes on in one."""
+        if self.out is not None and not self.resume:
+            settings = self.settings.to_dict()
+            create_run(self.out, {**self.facts, "kind": self.kind, "fields": self._fields, "settings": settings}, mesh)
+
+    def ready(self) -> None:
+        """Training begins now."""
+        self.setup_s = self.clock.seconds
+
+    def result(
+        self,
+        *,
+        dofs: int,
+        parameters: int,
+        iterations: int,
+        stopped_by: str,
+        loss: float,
+        seconds: float,
+        optimiser: str,
+        optimiser_reason: str,
+        discretisation: str,
+        mesh: AnyMesh | None,
+        preconditioner: Mapping[str, Any],
+        errors: dict[str, Any],
+        certificate: Mapping[str, Any] | None = None,
+        reference: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> Result:
+        """The record, with the clock read at this moment.
+
+        Args:
+            dofs, parameters: degrees of freedom of the discretisation, weights of the network.
+            iterations, stopped_by, loss, seconds: of the training.
+            optimiser, optimiser_reason: its name, and why it was taken.
+            discretisation, mesh: its name and where it lives; None for methods without one.
+            preconditioner: what it says of itself.
+            errors, certificate, reference: what is known of the errors, and from where.
+            more: parts that only some methods have.
+        """
+        degree = None if mesh is None else self.settings.mesh.degree
+        return Result(
+            self.facts
+            | {
+                "seed": self.settings.run.seed,
+                "device": self.device.type,
+                "dofs": dofs,
+                "parameters": parameters,
+                "iterations": iterations,
+                "stopped_by": stopped_by,
+                "loss": loss if math.isfinite(loss) else None,
+                "optimiser": optimiser,
+                "optimiser_reason": optimiser_reason,
+                "discretisation": {
+                    "name": discretisation,
+                    "degree": degree,
+                    "cells": None if mesh is None else mesh.cell_count,
+                },
+                "preconditioner": dict(preconditioner),
+                "errors": errors,
+                "certificate": None if certificate is None else dict(certificate),
+                "reference": None if reference is None else dict(reference),
+                **more,
+                "time": self.clock.times(self.setup_s, seconds),
+                "memory": peak_memory(self.device),
+                "environment": describe_environment(self.device),
+            }
+        )
