@@ -33,9 +33,9 @@ def error(problem, system):
 @pytest.mark.parametrize(
     ("optimiser", "iterations", "bound"),
     [
-        (GaussNewton(form="gram"), 40, 1e-5),
-        (GaussNewton(form="exact"), 40, 1e-5),
-        (GaussNewton(form="matrix-free"), 8, 3e-3),
+        (GaussNewton(matrix="gram"), 40, 1e-5),
+        (GaussNewton(matrix="exact"), 40, 1e-5),
+        (GaussNewton(matrix="matrix-free"), 8, 3e-3),
         (GaussNewton(accelerate=False), 40, 1e-4),
         (Adam(1e-2), 1000, 3e-2),
         (LBFGS(), 150, 1e-3),

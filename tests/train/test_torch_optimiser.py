@@ -6,6 +6,8 @@ import torch
 from cases import poisson, task
 
 from pcpinn import PcpinnError
+from pcpinn.solve.method import METHODS
+from pcpinn.solve.settings import Settings, resolve
 from pcpinn.train import Adam, Checkpoints, Stopping, TorchOptimiser, train
 
 CHOICES = {
@@ -98,7 +100,8 @@ def test_numbers_that_are_no_tensors_survive(tmp_path):
 
     whole, fresh = task(), task(seed=3)
     optimiser = TorchOptimiser(Counting, lr=1e-2)
-    assert optimiser.name == "counting"
+    assert optimiser.algorithm.endswith("Counting")
+    assert optimiser.changed({"iterations": 9}).kind is Counting
     train(whole, optimiser, Stopping(9))
     train(task(), optimiser, Stopping(4), checkpoints=Checkpoints(tmp_path))
     train(fresh, optimiser, Stopping(9), resume=Checkpoints(tmp_path).read(fresh.theta))
@@ -121,21 +124,45 @@ def test_single_precision(tmp_path):
 
 
 def test_recipes_are_values():
-    one = TorchOptimiser(torch.optim.NAdam, lr=1e-3)
-    assert one == TorchOptimiser("NAdam", lr=1e-3)
-    assert hash(one) == hash(TorchOptimiser("nadam", lr=1e-3))
+    one = TorchOptimiser(torch.optim.NAdam, lr=1e-3, betas=(0.9, 0.99))
+    assert one == TorchOptimiser("NAdam", "betas=(0.9, 0.99), lr=0.001")
+    assert hash(one) == hash(TorchOptimiser("nadam", "lr=1e-3", betas=(0.9, 0.99)))
     assert one != TorchOptimiser("nadam", lr=1e-2)
-    assert one.name == "nadam"
+    assert (one.name, one.algorithm, one.iterations, one.patience) == ("torch", "nadam", 20_000, None)
+    assert one.changed({"iterations": "70"}) == TorchOptimiser("nadam", lr=1e-3, betas=(0.9, 0.99), iterations=70)
     with pytest.raises(AttributeError):
-        one.kind = torch.optim.SGD
+        one.algorithm = "sgd"
+
+
+def test_recipes_as_plain_data_and_back():
+    keys = TorchOptimiser("sgd", lr=0.1, nesterov=True, momentum=0.9, iterations=5, patience=3).to_dict()
+    expected = {"name": "torch", "algorithm": "sgd", "options": "lr=0.1, momentum=0.9, nesterov=True"}
+    assert keys == {**expected, "iterations": 5, "patience": 3}
+    back = TorchOptimiser(**{k: v for k, v in keys.items() if k != "name"})
+    assert back.to_dict() == keys
+    assert back.arguments == {"lr": 0.1, "momentum": 0.9, "nesterov": True}
+
+
+def test_as_the_optimiser_of_a_solve():
+    """By name and key, as on the command line; by recipe; and after further changes."""
+    settings = resolve(METHODS.find("pcpinn"), False, {"optimiser": "torch", "options": "lr=0.01", "iterations": 7})
+    assert settings.optimiser == TorchOptimiser("nadam", lr=0.01, iterations=7)
+    settings = resolve(METHODS.find("pcpinn"), False, {"optimiser": TorchOptimiser("sgd", lr=0.1, momentum=0.9)})
+    assert settings.updated({"seed": 3}).optimiser == TorchOptimiser("sgd", lr=0.1, momentum=0.9)
+    assert Settings.from_dict(settings.to_dict()).optimiser == settings.optimiser
 
 
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        ("magic", {}, "torch has no optimiser 'magic'"),
+        ("magic", {}, "there is no torch optimiser 'magic'"),
         ("nadam", {"speed": 3}, "unexpected keyword argument 'speed'"),
         ("nadam", {"lr": -1.0}, "Invalid learning rate"),
+        ("nadam", {"lr": torch.tensor(1e-3)}, "cannot be read|not plain"),
+        ("nadam", {"options": "lr"}, "cannot be read"),
+        ("nadam", {"options": "lr=print(1)"}, "cannot be read"),
+        ("nadam", {"options": "lr=1) + g(x=2"}, "cannot be read"),
+        ("nadam", {"iterations": -1}, "iterations=-1 must be 0 or more"),
         (torch.nn.Linear, {}, "is not a class of optimisers"),
         (torch.optim.SGD([torch.zeros(1)], lr=0.1), {}, "is not a class of optimisers"),
     ],

@@ -2,45 +2,80 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from ..errors import PcpinnError
+from ..recipes import Registry
 from .loss import Loss
-from .optimiser import Advance, Optimiser, State
+from .optimiser import OPTIMISERS, Advance, Optimiser, State
+
+ALGORITHMS: Registry[type[torch.optim.Optimizer]] = Registry("torch optimiser", "torch_optimisers")
+for _key, _value in sorted(vars(torch.optim).items()):
+    if isinstance(_value, type) and issubclass(_value, torch.optim.Optimizer) and _value is not torch.optim.Optimizer:
+        ALGORITHMS.add(_key.lower(), _value)
 
 _BEGUN = "begun"  # whether a step has been taken: the first one may differ from the others
 _SUPPORTED = (Tensor, int, float, type(None))
+_OTHERS = "use another, such as torch.optim.NAdam, or one of pcpinn's own: GaussNewton, Adam, LBFGS, SOAP"
 
 
+@OPTIMISERS.register
 @dataclass(frozen=True, init=False)
 class TorchOptimiser(Optimiser):
-    """A class of torch.optim with its options, such as TorchOptimiser(torch.optim.NAdam, lr=1e-3) or TorchOptimiser("nadam").
+    """An optimiser of torch.optim, such as TorchOptimiser(torch.optim.NAdam, lr=1e-3).
+
+    One parameter group, no schedule.
 
     Attributes:
-        kind: the class; by its name, in any case, if it is one of torch's own.
-        options: its keyword arguments, as torch documents them. One parameter group, no schedule.
+        algorithm: its name in small letters, such as nadam or rmsprop. In Python also a class, which is known by its full name
+            from then on.
+        options: of the algorithm, as torch documents them, such as lr=0.1, momentum=0.9. In Python also as keyword arguments.
     """
 
-    kind: type[torch.optim.Optimizer]
-    options: Mapping[str, Any] = field(hash=False)
+    algorithm: str = "nadam"
+    options: str = ""
+    iterations: int = field(default=20_000, kw_only=True)
 
-    def __init__(self, kind: type[torch.optim.Optimizer] | str, **options: Any) -> None:
-        object.__setattr__(self, "kind", _named(kind) if isinstance(kind, str) else kind)
-        object.__setattr__(self, "options", dict(options))
-        if not (isinstance(self.kind, type) and issubclass(self.kind, torch.optim.Optimizer)):
-            raise PcpinnError(f"{kind!r} is not a class of optimisers", "give a class such as torch.optim.NAdam")
+    name: ClassVar[str] = "torch"
+
+    def __init__(
+        self,
+        algorithm: str | type[torch.optim.Optimizer] = "nadam",
+        options: str = "",
+        *,
+        iterations: int = 20_000,
+        patience: int | None = None,
+        **more: Any,
+    ) -> None:
+        chosen = {**_parsed(options), **more}
+        values = {
+            "algorithm": _named(algorithm),
+            "options": ", ".join(f"{key}={value!r}" for key, value in sorted(chosen.items())),
+            "iterations": iterations,
+            "patience": patience,
+        }
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+        self.__post_init__()
+        if self.arguments != chosen:
+            raise PcpinnError(f"{self.options} are not plain values", "give numbers, tuples, True, False or None")
         self._made(nn.Parameter(torch.zeros(2)))
 
     @property
-    def name(self) -> str:  # type: ignore[override]
-        """How reports refer to it."""
-        return self.kind.__name__.lower()
+    def kind(self) -> type[torch.optim.Optimizer]:
+        """The class."""
+        return ALGORITHMS.find(self.algorithm)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The options, as keyword arguments of the class."""
+        return _parsed(self.options)
 
     def start(self, problem: Loss, seed: int) -> State:
         """Room for all that torch's optimiser remembers, on the device of the weights; no step is taken yet."""
@@ -86,7 +121,7 @@ class TorchOptimiser(Optimiser):
             PcpinnError: when it does not take the options, or cannot train one vector.
         """
         try:
-            return self.kind([theta], **self.options)
+            return self.kind([theta], **self.arguments)
         except (TypeError, ValueError, RuntimeError) as error:
             known = ", ".join(list(inspect.signature(self.kind).parameters)[1:])
             raise PcpinnError(f"{self.kind.__name__}: {error}", f"its options are {known}; or {_OTHERS}") from error
@@ -115,19 +150,31 @@ class TorchOptimiser(Optimiser):
         return state
 
 
-_OTHERS = "use another, such as torch.optim.NAdam, or one of pcpinn's own: GaussNewton, Adam, LBFGS, SOAP"
+def _named(algorithm: object) -> str:
+    """The name under which an optimiser is known; a class of the user's own becomes known by its full name."""
+    if isinstance(algorithm, str):
+        name = algorithm if algorithm in ALGORITHMS else algorithm.lower()
+        ALGORITHMS.find(name)
+        return name
+    if not (isinstance(algorithm, type) and issubclass(algorithm, torch.optim.Optimizer)):
+        raise PcpinnError(f"{algorithm!r} is not a class of optimisers", "give a class such as torch.optim.NAdam")
+    short = algorithm.__name__.lower()
+    if short in ALGORITHMS and ALGORITHMS.find(short) is algorithm:
+        return short
+    full = f"{algorithm.__module__}.{algorithm.__qualname__}"
+    ALGORITHMS.add(full, algorithm)
+    return full
 
 
-def _named(name: str) -> type[torch.optim.Optimizer]:
-    """One of torch's own, by its name in any case."""
-    own = {
-        k.lower(): v
-        for k, v in vars(torch.optim).items()
-        if isinstance(v, type) and issubclass(v, torch.optim.Optimizer) and v is not torch.optim.Optimizer
-    }
-    if name.lower() not in own:
-        raise PcpinnError(f"torch has no optimiser {name!r}", f"it has {', '.join(sorted(own))}")
-    return own[name.lower()]
+def _parsed(options: str) -> dict[str, Any]:
+    """`lr=0.1, momentum=0.9` as keyword arguments; values are Python's literals, nothing is run."""
+    try:
+        call = ast.parse(f"f({options})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
+            raise ValueError
+        return {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+    except (SyntaxError, ValueError, TypeError):
+        raise PcpinnError(f"options={options!r} cannot be read", "write them as in lr=0.1, momentum=0.9") from None
 
 
 def _packed(value: Tensor | float, device: torch.device) -> Tensor:
