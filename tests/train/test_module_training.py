@@ -8,7 +8,18 @@ from modules import ResNet, Siren
 
 from pcpinn import PcpinnError
 from pcpinn.network import ModuleNetwork
-from pcpinn.train import LBFGS, SOAP, Adam, Checkpoints, GaussNewton, LeastSquares, Stopping, TorchOptimiser, train
+from pcpinn.train import (
+    LBFGS,
+    SOAP,
+    Adam,
+    Checkpoints,
+    GaussNewton,
+    LeastSquares,
+    Stopping,
+    TorchOptimiser,
+    rescale_outputs,
+    train,
+)
 from pcpinn.train.heads import HeadSolver
 
 KINDS = pytest.mark.parametrize("kind", [Siren, ResNet])
@@ -20,7 +31,9 @@ def module_task(kind, system=None, dtype=torch.float64, seed=0):
     lower, upper = system.discretisation.mesh.bounds
     outputs = system.discretisation.components
     network = ModuleNetwork(kind(len(lower), outputs, seed=seed), lower, upper, outputs, dtype)
-    return LeastSquares(network, system, task(system, dtype=dtype).operator)
+    operator = task(system, dtype=dtype).operator
+    rescale_outputs(network, operator)
+    return LeastSquares(network, system.nodes, operator)
 
 
 def error(problem, system):
@@ -84,7 +97,8 @@ def test_resuming_changes_nothing(optimiser, tmp_path):
 def test_the_curving_of_a_wrapped_perceptron_is_its_own():
     own = task(poisson(2, 3, 2))
     lower, upper = [-1.0, -1.0], [1.0, 1.0]
-    wrapped = LeastSquares(ModuleNetwork(own.network, lower, upper, 1), poisson(2, 3, 2), own.operator, rescale=False)
+    network = ModuleNetwork(own.network, lower, upper, 1)
+    wrapped = LeastSquares(network, poisson(2, 3, 2).nodes, own.operator)
     v = torch.linspace(-1, 1, own.network.parameter_count, dtype=torch.float64)
     for through in (True, False):
         expected = own.curving(v, through)
