@@ -272,8 +272,6 @@ def test_between_the_nodes_networks_do_not_follow_noise():
 )
 def test_auto_takes_the_kernel_that_explains_the_data(a, kernel):
     """-(a u')' = 1, u = 0 at the ends: u' = (C - x) / a. One that is given is kept."""
-    from pcpinn.invert.settings import InverseSettings
-
     from pcpinn.invert.inference import Inference
     from pcpinn.problem.family import Family
 
@@ -291,9 +289,9 @@ def test_auto_takes_the_kernel_that_explains_the_data(a, kernel):
     for asked in ("auto", "se", "matern"):
         known = {"left": float(a(0.0)), "right": float(a(1.0))}
         family = Family(problem, {"a": pc.Coefficient(initial=1.7, low=0.1, known=known, kernel=asked)})
-        settings = InverseSettings().updated({**SMALL, "cells": (24,), "degree": 2})
+        settings = chosen(method="infer", **{**SMALL, "cells": (24,), "degree": 2})
         data = (pc.Observations(x[:, None], values, noise),)
-        run = Inference(family, data, settings, None, None, None, None, None, False)
+        run = Inference(family, data, settings)
         choice = run.discrete.solve(*run._first_guess(), 8, (1, 3, 5), run.discrete.start)
         found[asked] = choice.hypers[0].kernel
     assert found == {"auto": kernel, "se": "se", "matern": "matern"}
@@ -347,8 +345,8 @@ def still(k):
 @pytest.mark.parametrize(
     ("problem", "observable", "changes", "message"),
     [
-        (bar, None, {"preconditioner": "separable"}, "slabs of time"),
-        (bar, None, {"preconditioner": "ilu", "refinement": 2}, "exclude each other"),
+        (bar, None, {"preconditioner": "separable"}, "cannot be used here"),
+        (bar, None, {"preconditioner": "auto-ilu", "refinement": 2}, "refinement=2 has no place"),
         (still, None, {}, "singular"),
         (bar, lambda x, u: u.value.item(), {}, None),
         (bar, lambda x, u: u.grad, {}, "one number"),
@@ -404,12 +402,10 @@ def test_the_gradient_of_the_joint_loss_is_that_of_differences():
 
 def test_the_curvature_of_the_joint_loss_is_that_of_differences():
     """With P = A: x^T H x = ||J x||^2 for the x that a damped solve gives, J x by differences of the residuals."""
-    from pcpinn.invert.settings import InverseSettings
-
     from pcpinn.invert.inference import Inference
     from pcpinn.problem.family import Family
 
-    settings = InverseSettings().updated(SMALL)
+    settings = chosen(method="infer", **SMALL)
     run = Inference(Family(rod, UNKNOWN), (rod_data(),), settings)
     loss = run.loss
     loss.kappa = 0.5

@@ -71,7 +71,7 @@ def test_bare_iterations_are_the_optimisers():
         (True, {"time": "march", "certify": False}, "certify has no effect here: a march has no error estimate", ""),
         (True, {"time": "march", "precision": "float32"}, "marches are in float64", ""),
         (True, {"time": "march", "mesh": "fdm"}, "needs finite elements", "fem"),
-        (True, {"scheme": "euler"}, "scheme='euler' does not fit", "radau"),
+        (True, {"time": "slabs", "scheme": "euler"}, "scheme='euler' does not fit", "radau"),
         (False, {"preconditioner": "time-order"}, "cannot be used here", "auto-ilu"),
         (False, {"mesh": "fdm", "degree": 2}, "degree is not read with mesh=fdm", "fem"),
         (False, {"preconditioner": "ili"}, "there is no preconditioner 'ili'", "did you mean 'ilu'"),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..discretize.nonlinear import direct
+from ..discretize.linear_solves import Factors
 from ..discretize.pointwise import guard
 from ..mesh.slab_mesh import AnyMesh
 from ..precondition import AutoILU, Preconditioner
@@ -127,7 +127,7 @@ class Inference:
         for term in self.loss.data:
             guard(term.residual, self.model.theta.detach()[self.model.parts[0]])
         tangent = self.equations.linearise(*self._first_guess())
-        direct(tangent.A)
+        Factors(tangent.A)
         self._preconditioner(tangent).build(tangent.A)
 
     # --- training ---------------------------------------------------------------------------------------------------

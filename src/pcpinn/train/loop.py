@@ -78,7 +78,9 @@ def train(
     else:
         history, state, first, before = resume.history, resume.state, resume.iteration, resume.seconds
         device = problem.theta.device
-        state = {k: v if k == "random" else v.to(device) for k, v in state.items()}
+        state |= {
+            k: v if k == "random" else v.to(device) for k, v in state.items()
+        }  # in place: the caller goes on with it
         if resume.loss:
             problem.restore(resume.loss)
         with torch.no_grad():

@@ -272,7 +272,7 @@ def test_the_time_limit_ends_the_fit_of_the_initial_values_too(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"precision": "float32"}, "double precision"),
+        ({"precision": "float32"}, "marches are in float64"),
         ({"start": lambda x: np.zeros(len(x))}, "start="),
     ],
 )
