@@ -6,7 +6,7 @@ import torch
 from torch.func import jacfwd, vmap
 
 from pcpinn import PcpinnError
-from pcpinn.catalog import CATALOG, PRESETS
+from pcpinn.catalog import CATALOG, INVERSE, PRESETS
 from pcpinn.catalog.makers import MAKERS
 from pcpinn.catalog.published import best_baseline, paper_result, published_figures
 from pcpinn.discretize.discrete_equation import DiscreteEquation
@@ -18,6 +18,8 @@ from pcpinn.problem.conditions import Dirichlet, NaturalCondition
 from pcpinn.solution.reference import compare
 from pcpinn.solution.solution import component_names
 from pcpinn.solve.build import make_discretisation, make_mesh
+from pcpinn.solve.method import SLOTS
+from pcpinn.solve.settings import recipes_with
 
 
 def discretisation_error(entry, preset, changes):
@@ -218,3 +220,8 @@ def test_published_figures():
     assert paper_result("poisson2d-c").mean == pytest.approx(3.98e-3)
     assert best_baseline("poisson2d-c").method == "NTK"
     assert paper_result("poisson1d") is None
+
+
+@pytest.mark.parametrize("entry", [*CATALOG.values(), *INVERSE.values()], ids=[*CATALOG, *INVERSE])
+def test_no_parameter_has_the_name_of_a_setting(entry):
+    assert not [name for name in entry.parameters if recipes_with(name) or name in SLOTS]

@@ -120,13 +120,11 @@ def task_from_file(path: Path, preset: str, changes: Mapping[str, Any], method: 
     `Reference`, or a function of the same parameters), `settings` (a dict of keys) and `presets` (a dict of such dicts by name).
     """
     module = import_file(path)
-    presets = {**_FILE_PRESETS, **_mapping(module, "presets", path)}
+    presets = _presets_of(module, path)
     if preset not in presets:
         raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(presets)}")
     build = getattr(module, "problem", None)
-    parameters, own, given = split_parameters(
-        parameters_of(build, path), {**_mapping(module, "settings", path), **presets[preset]}, changes
-    )
+    parameters, own, given = split_parameters(parameters_of(build, path), presets[preset], changes)
     problem = _called(build, parameters, "problem", path)
     if not isinstance(problem, Problem):
         raise PcpinnError(
@@ -145,6 +143,16 @@ def task_from_file(path: Path, preset: str, changes: Mapping[str, Any], method: 
     record = {"problem": name, "preset": preset, "problem_parameters": parameters, "source": source}
     record["set"] = as_typed(changes)
     return Task(problem, settings, reference, record)
+
+
+def presets_in_file(path: Path) -> dict[str, dict[str, Any]]:
+    """The presets of a user's file by name: its `settings`, changed by each of the usual presets and of its own."""
+    return _presets_of(import_file(path), path)
+
+
+def _presets_of(module: Any, path: Path) -> dict[str, dict[str, Any]]:
+    own = _mapping(module, "settings", path)
+    return {name: {**own, **keys} for name, keys in {**_FILE_PRESETS, **_mapping(module, "presets", path)}.items()}
 
 
 def parameters_of(build: Any, path: Path) -> dict[str, float]:

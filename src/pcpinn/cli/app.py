@@ -12,7 +12,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ..catalog import CATALOG, INVERSE, PRESETS, find_entry
+from ..catalog import CATALOG, INVERSE
 from ..catalog.prepared import SUFFIX, read_prepared, write_prepared
 from ..catalog.task import Task, catalog_task, find_task, task_from_file, task_of_run
 from ..errors import PcpinnError, PcpinnWarning
@@ -25,12 +25,13 @@ from ..solve.method import METHODS
 from .bench import bench, report
 from .conclude import conclude, describe
 from .condition import condition
-from .display import published_table, result_table, standard_output_kept_clean, working_progress
+from .display import result_table, standard_output_kept_clean, working_progress
 from .doctor import doctor
 from .infer import infer, resume_inverse
 from .options import AsJson, Changes, free_folder, movie_path, pairs
 from .reference import reference_app
 from .settings import settings
+from .show import show
 from .study import study
 from .tables import read_points, write_values
 
@@ -63,37 +64,6 @@ def list_problems() -> None:
     for inverse in INVERSE.values():
         table.add_row(inverse.name, f"{inverse.title} (pcpinn infer)")
     Console().print(table)
-
-
-@app.command()
-def show(name: Annotated[str, typer.Argument(metavar="NAME", help="A problem of the catalog.")]) -> None:
-    """Show a problem: equation, domain, conditions, presets, published figures."""
-    inverse = INVERSE.get(name)
-    entry = inverse or find_entry(name)
-    console = Console()
-    facts = Table(box=None, show_header=False)
-    facts.add_column(style="bold", no_wrap=True)
-    facts.add_column(overflow="fold")
-    for label in ("title", "equation", "domain", "conditions", "remark"):
-        if getattr(entry, label):
-            facts.add_row(label, getattr(entry, label))
-    if entry.parameters:
-        facts.add_row(
-            "parameters", ", ".join(f"{k}={v:g}" for k, v in entry.parameters.items()) + "  (change with --set)"
-        )
-    console.print(facts)
-    presets = Table(box=box.SIMPLE_HEAD, title="presets")
-    presets.add_column("preset", no_wrap=True)
-    presets.add_column("settings", overflow="fold")
-    for preset in PRESETS:
-        presets.add_row(preset, ", ".join(f"{k}={_text(v)}" for k, v in entry.presets[preset].items()))
-    console.print(presets)
-    published = published_table(name)
-    if published is not None:
-        console.print(published)
-    if inverse is not None:
-        console.print(f"the paper: {inverse.paper[0]:.2e} for u and a together, {inverse.paper[2]:g} s")
-    console.print(f"solve it: pcpinn {'infer' if inverse else 'solve'} {name}")
 
 
 @app.command()
@@ -222,6 +192,7 @@ def evaluate(
     write_values(solution, x, out)
 
 
+app.command()(show)
 app.command()(settings)
 app.command()(condition)
 app.command()(doctor)
@@ -288,13 +259,3 @@ def _one_line_warnings(console: Console) -> Any:
 
 def _escape(text: str) -> str:
     return text.replace("[", r"\[")
-
-
-def _text(value: Any) -> str:
-    return (
-        "x".join(map(str, value))
-        if isinstance(value, tuple)
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-    )

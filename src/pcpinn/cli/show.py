@@ -1,0 +1,97 @@
+"""`pcpinn show`: what a problem is, from the catalog or from a user's file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ..catalog import INVERSE, PRESETS, find_entry
+from ..catalog.task import presets_in_file, task_from_file
+from ..problem.problem import Problem
+from ..recipes import as_text
+from .display import published_table, standard_output_kept_clean
+
+
+def show(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME_OR_FILE.py", help="A problem of the catalog, or a file that defines one.")
+    ],
+) -> None:
+    """Show a problem: equation, domain, conditions, parameters, presets, published figures."""
+    if name.endswith(".py"):
+        _show_file(Path(name))
+        return
+    inverse = INVERSE.get(name)
+    entry = inverse or find_entry(name)
+    console = Console()
+    facts = {label: getattr(entry, label) for label in ("title", "equation", "domain", "conditions", "remark")}
+    console.print(_facts(facts, entry.parameters))
+    console.print(_presets({preset: entry.presets[preset] for preset in PRESETS}))
+    published = published_table(name)
+    if published is not None:
+        console.print(published)
+    if inverse is not None:
+        console.print(f"the paper: {inverse.paper[0]:.2e} for u and a together, {inverse.paper[2]:g} s")
+    console.print(f"solve it: pcpinn {'infer' if inverse else 'solve'} {name}")
+
+
+def _show_file(path: Path) -> None:
+    with standard_output_kept_clean():
+        task = task_from_file(path, "default", {})
+        presets = presets_in_file(path)
+    console, problem = Console(), task.problem
+    functions = [what for what in ("density", "flux", "source") if getattr(problem, what) is not None]
+    facts = {
+        "title": str(task.record["problem"]),
+        "equation": f"d/dt density + source - div flux = 0, with {', '.join(functions)}",
+        "fields": ", ".join(
+            f"{f.name} ({f.components} components)" if f.components > 1 else f.name for f in problem.unknowns
+        ),
+        "domain": f"{type(problem.domain).__name__}, {problem.domain.dimension} coordinates"
+        + (", the last of which is time" if problem.domain.has_time else ""),
+        "conditions": _conditions(problem),
+        "reference": "" if task.reference is None else f"{task.reference.kind}, {len(task.reference.points)} points",
+    }
+    console.print(_facts(facts, task.record["problem_parameters"]))
+    console.print(_presets(presets))
+    console.print(f"solve it: pcpinn solve {path}")
+
+
+def _conditions(problem: Problem) -> str:
+    parts = []
+    for boundary in problem.domain.boundary_names:
+        given = problem.conditions.get(boundary, {})
+        words = [
+            f"{f}: {type(c).__name__}" if len(problem.unknowns) > 1 else type(c).__name__ for f, c in given.items()
+        ]
+        if words:
+            parts.append(f"{boundary}: {', '.join(words)}")
+    return "; ".join(parts)
+
+
+def _facts(facts: Mapping[str, str], parameters: Mapping[str, float]) -> Table:
+    table = Table(box=None, show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, text in facts.items():
+        if text:
+            table.add_row(label, escape(text))
+    if parameters:
+        table.add_row("parameters", ", ".join(f"{k}={v:g}" for k, v in parameters.items()) + "  (change with --set)")
+    return table
+
+
+def _presets(presets: Mapping[str, Mapping[str, Any]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title="presets")
+    table.add_column("preset", no_wrap=True)
+    table.add_column("settings", overflow="fold")
+    for preset, keys in presets.items():
+        table.add_row(preset, escape(", ".join(f"{k}={as_text(v)}" for k, v in keys.items())) or "the defaults")
+    return table
