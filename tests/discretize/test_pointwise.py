@@ -257,6 +257,21 @@ def test_a_density_of_first_order_joins_the_source_by_its_rate():
     )
 
 
+def test_values_themselves_need_no_chain_rule():
+    """The same rates, whether a density is the very value of a field or something equal to it; also of another field."""
+    x, state = random(5, 3), random(5, 3, 4, seed=1)
+    W = Field("w", components=2)
+    for plain, equal in (
+        (lambda x, u, v: (u.value, v.value), lambda x, u, v: (1.0 * u.value, 1.0 * v.value)),
+        (lambda x, u, v: (None, v.value), lambda x, u, v: (None, 1.0 * v.value)),
+    ):
+        outs = [Pointwise(Problem(OVER_TIME, density=d, fields=(U, V))).evaluate(x, state) for d in (plain, equal)]
+        assert torch.equal(*outs)
+    swapped = Pointwise(Problem(OVER_TIME, density=lambda x, v, w: (w.value, v.value), fields=(V, W)))
+    state = random(5, 4, 4)
+    assert torch.equal(swapped.evaluate(x, state)[:, :, 0], state[:, [2, 3, 0, 1], 3])
+
+
 def test_a_density_of_second_order_is_the_flux_through_time():
     start = {"u": Initial(0.0, rate=lambda x: x[0]), "v": Initial(0.0)}
     problem = Problem(

@@ -7,7 +7,7 @@ coordinates is time: the state ends with u_t, the flux with what flows through t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -85,49 +85,84 @@ class Pointwise:
             return torch.cat([out, torch.zeros_like(out[:, :1])], dim=1)
         if all(self._through_time):
             return torch.cat([out, -self.density(x, state)[:, None]], dim=1)
+        rate = self._rate_of_values(x, state)
+        through = torch.zeros_like(out[:, :1])
+        if rate is None:
+            density, rate = self._with_rate(x, state, slope)
+            if any(self._through_time):
+                tested = torch.tensor(self._through_time, device=x.device)
+                rate, through = torch.where(tested, 0.0, rate), torch.where(tested, -density, 0.0)[:, None]
+        return torch.cat([out[:, :1] + rate[:, None], out[:, 1:], through], dim=1)
+
+    def density(self, x: Tensor, state: Tensor) -> Tensor:
+        """The density at one point of a problem that has one: (d,), (C, 1 + d) -> (C,)."""
+        parts = self._call("density", x, unpack(state, self.fields, self.over_time))
+        return self._column("density", parts, x)
+
+    def _rate_of_values(self, x: Tensor, state: Tensor) -> Tensor | None:
+        """d/dt density (C,) where each part of the density is the value of a field itself, or nothing; None for others.
+
+        Almost all are, and a march evaluates them by the thousand: there is no need to differentiate.
+        """
+        if any(self._through_time):
+            return None
+        fields = unpack(state, self.fields, self.over_time)
+        rates = {id(f.value): f.dt for f in fields}
+        parts = self._call("density", x, fields)
+        if not all(part is None or id(part) in rates for part in parts):
+            return None
+        return self._column("density", [rates.get(id(part)) for part in parts], x)
+
+    def _with_rate(self, x: Tensor, state: Tensor, slope: Tensor | None) -> tuple[Tensor, Tensor]:
+        """density and d/dt density by the chain rule, (C,) each."""
         if slope is None:
             slope = torch.cat([state[:, -1:], torch.zeros_like(state[:, 1:])], dim=1)
         later = torch.zeros_like(x)
         later[-1] = 1.0
         density, rate = jvp(self.density, (x, state), (later, slope))  # type: ignore[misc]
-        through = torch.zeros_like(density)
-        if any(self._through_time):
-            tested = torch.tensor(self._through_time, device=x.device)
-            rate, through = torch.where(tested, 0.0, rate), torch.where(tested, -density, 0.0)
-        return torch.cat([out[:, :1] + rate[:, None], out[:, 1:], through[:, None]], dim=1)
-
-    def density(self, x: Tensor, state: Tensor) -> Tensor:
-        """The density at one point of a problem that has one: (d,), (C, 1 + d) -> (C,)."""
-        parts = self._call("density", x, state, _scalar_or_vector)
-        return torch.cat([part.reshape(f.components) for f, part in zip(self.fields, parts, strict=True)])
+        return density, rate
 
     def _source_and_flux(self, x: Tensor, state: Tensor) -> Tensor:
         """At one point, as the functions give them: (C, 1 + d), over time without the flux through it."""
         d = state.shape[1] - 1 - self.over_time
-        source = self._call("source", x, state, _scalar_or_vector)
-        flux = self._call("flux", x, state, lambda f: (d,) if f.components == 1 else (f.components, d))
+        fields = unpack(state, self.fields, self.over_time)
+        source = self._shaped("source", self._call("source", x, fields), x, _scalar_or_vector)
+        flux = self._shaped(
+            "flux", self._call("flux", x, fields), x, lambda f: (d,) if f.components == 1 else (f.components, d)
+        )
         rows = [
             torch.cat([s.reshape(f.components, 1), q.reshape(f.components, d)], dim=1)
             for f, s, q in zip(self.fields, source, flux, strict=True)
         ]
         return torch.cat(rows)
 
-    def _call(self, what: str, x: Tensor, state: Tensor, shape: Callable[[Field], tuple[int, ...]]) -> list[Tensor]:
-        function, fields = self._functions[what], unpack(state, self.fields, self.over_time)
-        result = None if function is None else function(*place_and_time(x, self.over_time), *fields)
-        parts = result if isinstance(result, tuple) else (result,) if len(fields) == 1 else None
+    def _call(self, what: str, x: Tensor, fields: list[Local]) -> tuple[Any, ...]:
+        """What a function returns, one part per field."""
+        function = self._functions[what]
         if function is None:
-            parts = (None,) * len(fields)
+            return (None,) * len(fields)
+        result = function(*place_and_time(x, self.over_time), *fields)
+        parts = result if isinstance(result, tuple) else (result,) if len(fields) == 1 else None
         if parts is None or len(parts) != len(fields):
             names = ", ".join(f.name for f in self.fields)
             raise PcpinnError(
                 f"{what} must return a tuple of {len(fields)} parts, one for each of the fields {names}",
                 f"write {what}=lambda x, {names}: (..., ...); None stands for zero",
             )
+        return parts
+
+    def _shaped(
+        self, what: str, parts: Sequence[Any], x: Tensor, shape: Callable[[Field], tuple[int, ...]]
+    ) -> list[Tensor]:
         return [
             _shaped(part, shape(f), x, f"{what} of field {f.name!r}", self.over_time)
             for f, part in zip(self.fields, parts, strict=True)
         ]
+
+    def _column(self, what: str, parts: Sequence[Any], x: Tensor) -> Tensor:
+        """One number per component: (C,)."""
+        shaped = self._shaped(what, parts, x, _scalar_or_vector)
+        return torch.cat([part.reshape(f.components) for f, part in zip(self.fields, shaped, strict=True)])
 
 
 def _scalar_or_vector(f: Field) -> tuple[int, ...]:
