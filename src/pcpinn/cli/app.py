@@ -12,7 +12,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ..catalog import CATALOG, INVERSE, PRESETS, find_entry
+from ..catalog import CATALOG, INVERSE, find_entry
 from ..catalog.prepared import SUFFIX, read_prepared, write_prepared
 from ..catalog.task import Task, catalog_task, find_task, task_from_file, task_of_run
 from ..errors import PcpinnError, PcpinnWarning
@@ -21,7 +21,6 @@ from ..solution.load import load
 from ..solution.over_time import FPS, FRAMES
 from ..solution.reference import Reference
 from ..solution.solution import Solution
-from ..solve.method import METHODS
 from .bench import bench, report
 from .conclude import conclude, describe
 from .condition import condition
@@ -58,9 +57,9 @@ def list_problems() -> None:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("problem", style="bold", no_wrap=True)
     table.add_column("what it is")
-    for entry in CATALOG.values():
+    for entry in CATALOG:
         table.add_row(entry.name, entry.title)
-    for inverse in INVERSE.values():
+    for inverse in INVERSE:
         table.add_row(inverse.name, f"{inverse.title} (pcpinn infer)")
     Console().print(table)
 
@@ -85,13 +84,13 @@ def show(name: Annotated[str, typer.Argument(metavar="NAME", help="A problem of 
     presets = Table(box=box.SIMPLE_HEAD, title="presets")
     presets.add_column("preset", no_wrap=True)
     presets.add_column("settings", overflow="fold")
-    for preset in PRESETS:
-        presets.add_row(preset, ", ".join(f"{k}={_text(v)}" for k, v in entry.presets[preset].items()))
+    for preset, changes in entry.presets.items():
+        presets.add_row(preset, ", ".join(f"{k}={_text(v)}" for k, v in changes.items()))
     console.print(presets)
     published = published_table(name)
     if published is not None:
         console.print(published)
-    if inverse is not None:
+    if inverse is not None and inverse.paper is not None:
         console.print(f"the paper: {inverse.paper[0]:.2e} for u and a together, {inverse.paper[2]:g} s")
     console.print(f"solve it: pcpinn {'infer' if inverse else 'solve'} {name}")
 
@@ -113,7 +112,6 @@ def solve(
 ) -> None:
     """Solve a problem and record the run."""
     options = {k: v for k, v in (("device", device), ("seed", seed)) if v is not None}
-    METHODS.find(method)
     with standard_output_kept_clean():
         if name.endswith(SUFFIX):
             task = read_prepared(Path(name), {**pairs(changes), **options}, problem, method)
