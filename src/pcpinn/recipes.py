@@ -45,6 +45,8 @@ class Recipe:
     Attributes of the class:
         name: how the command line, presets and records call it.
         positive, not_negative: fields that must be so, where they are numbers.
+
+    Some recipes hold a Python object of the user's, in a hidden field, that no text can stand for (`in_text` is False).
     """
 
     name: ClassVar[str] = ""
@@ -76,6 +78,16 @@ class Recipe:
                 if f.init and not f.metadata.get("hidden")
             }
         return cls._schema  # type: ignore[attr-defined]
+
+    @property
+    def in_text(self) -> bool:
+        """Whether name and keys say all of it, so that it can be made from them again."""
+        return True
+
+    @property
+    def label(self) -> str:
+        """How reports refer to it."""
+        return self.name
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """A copy with some keys changed; values may be text, as on the command line."""
@@ -111,8 +123,12 @@ class Registry(Generic[R]):
 
     def register(self, thing: R) -> R:
         """Add something that has a `name`; usable as a decorator. A later registration replaces an earlier one."""
-        self._found[thing.name] = thing  # type: ignore[attr-defined]
+        self.add(thing.name, thing)  # type: ignore[attr-defined]
         return thing
+
+    def add(self, name: str, thing: R) -> None:
+        """Add something under a name."""
+        self._found[name] = thing
 
     def discard(self, name: str) -> None:
         """Take something out again."""

@@ -45,7 +45,7 @@ class Begun:
 
         To be asked for after the problem's file was imported, which may define recipes that they name.
         """
-        return Settings.from_dict(self.record["settings"]).updated(self.given)
+        return Settings.from_dict(self.record.get("settings", {})).updated(self.given)
 
 
 def read_begun(folder: Path, changes: Mapping[str, Any], resumable: tuple[str, ...]) -> Begun:
@@ -61,10 +61,9 @@ def read_begun(folder: Path, changes: Mapping[str, Any], resumable: tuple[str, .
     try:
         source = record["source"]
         kind, name, preset = source["kind"], source["name"], record["preset"]
-        dict(record["settings"])
         parameters = record.get("problem_parameters", {})
         together = as_typed({**record.get("set", {}), **changes})
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise PcpinnError(f"{folder}/run.json does not say how to continue", "start the solve again") from error
     return Begun(record, source, kind, name, preset, parameters, together, changes)
 

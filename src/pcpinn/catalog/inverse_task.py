@@ -101,7 +101,7 @@ def _from_catalog(name: str, preset: str, changes: Mapping[str, Any], method: st
             f"there is no inverse problem {name!r}", f"use {', '.join(INVERSE.names())}, or a .py file of your own"
         )
     parameters, settings = entry.resolve(preset, changes, method)
-    record = {
+    record: dict[str, Any] = {
         "problem": entry.name,
         "preset": preset,
         "problem_parameters": parameters,

@@ -18,7 +18,10 @@ from .options import AsJson, Changes, pairs
 
 
 def study(
-    name: Annotated[str, typer.Argument(metavar="STUDY_OR_FILE.py", help=f"{', '.join(STUDIES.names())}, or a file that registers one.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="STUDY_OR_FILE.py", help=f"{', '.join(STUDIES.names())}, or a file that registers one."),
+    ],
     problem: Annotated[
         str | None, typer.Argument(metavar="NAME", help="A problem of the catalog, for the studies of any: ntk.")
     ] = None,
@@ -70,6 +73,7 @@ def _study_of_file(path: Path) -> Study:
     if len(added) != 1:
         names = ", ".join(one.name for one in added) or "none"
         raise PcpinnError(
-            f"{path} should register one study, and registers {names}", "write pcpinn.study.STUDIES.register(Study(...))"
+            f"{path} should register one study, and registers {names}",
+            "write pcpinn.study.STUDIES.register(Study(...))",
         )
     return added[0]
