@@ -53,14 +53,10 @@ def module_again(made_by: Mapping[str, Any]) -> nn.Module:
 @NETWORKS.register
 @dataclass(frozen=True)
 class Module(ModuleRecipe):
-    """A torch.nn.Module of your own, from Python: pcpinn.solve(problem, network=MyModule()); not on the command line.
-
-    Attributes:
-        class_name: of the module; the program fills it in.
-    """
+    """A torch.nn.Module of your own, from Python: pcpinn.solve(problem, network=MyModule()); not on the command line."""
 
     given: nn.Module | None = field(default=None, metadata={"hidden": True})
-    class_name: str = ""
+    class_name: str = field(default="", metadata={"hidden": True})  # all that a record knows of it
 
     name: ClassVar[str] = "module"
 
@@ -68,15 +64,14 @@ class Module(ModuleRecipe):
         super().__post_init__()
         if self.given is not None:
             object.__setattr__(self, "class_name", class_name(self.given))
-        elif not self.class_name:
-            raise PcpinnError(
-                "network=module cannot be chosen by its name",
-                "give the module itself, in Python: pcpinn.solve(problem, network=MyModule())",
-            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its name, and that of the class."""
+        return {**super().to_dict(), "class_name": self.class_name}
 
     @property
     def in_text(self) -> bool:
-        """A record knows its class alone."""
+        """No text stands for a module."""
         return False
 
     def module(self, place: Place) -> nn.Module:

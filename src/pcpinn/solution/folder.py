@@ -215,8 +215,8 @@ def read_network(path: Path, module: nn.Module | None = None) -> AnyNetwork:
                 raise ValueError(f"{name} is not finite")
         outputs = int(metadata["outputs"])
         if kind == "module":
-            own = module_again(metadata["made_by"]) if module is None else module
-            return _of_module(state, own, outputs, path, metadata.get("made_by"))
+            same = module_again(metadata["made_by"]) if module is None else module
+            return _of_module(state, same, outputs, path, metadata.get("made_by"))
         architecture = Architecture.from_dict(metadata["architecture"])
         d = len(state["centre"])
         if architecture.parameter_count(d, outputs) != len(state["theta"]):

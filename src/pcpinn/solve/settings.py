@@ -281,7 +281,13 @@ def _as_recipe(slot: str, offer: Offer, wanted: Any) -> Recipe:
     if slot == "optimiser" and isinstance(wanted, type) and issubclass(wanted, torch.optim.Optimizer):
         return TorchOptimiser(wanted)
     found = REGISTRIES[slot].find(wanted)
-    return offer.default if type(offer.default) is found else found()
+    recipe: Recipe = offer.default if type(offer.default) is found else found()
+    if not recipe.in_text:
+        raise PcpinnError(
+            f"{slot}={wanted} cannot be chosen by its name",
+            f"give the object itself, in Python: pcpinn.solve(problem, {slot}=...)",
+        )
+    return recipe
 
 
 def _name_in(key: str, slot: str, recipe: Recipe) -> str | None:
