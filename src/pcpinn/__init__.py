@@ -53,7 +53,7 @@ from .solve.continuation import continuation
 from .solve.linear import solve
 from .solve.march.recipe import March
 from .solve.recipes import NewtonMethod, Residual
-from .train import LBFGS, SOAP, Adam, GaussNewton
+from .train import LBFGS, SOAP, Adam, GaussNewton, TorchOptimiser
 
 __version__ = package_version("pcpinn") or "0"
 
@@ -114,6 +114,7 @@ __all__ = [
     "SpaceTime",
     "Stages",
     "TimeOrder",
+    "TorchOptimiser",
     "Truth",
     "certify",
     "condition_number",

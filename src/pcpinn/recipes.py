@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import importlib
 import inspect
 import math
 import operator
+import pkgutil
 import re
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
@@ -43,6 +45,8 @@ class Recipe:
     Attributes of the class:
         name: how the command line, presets and records call it.
         positive, not_negative: fields that must be so, where they are numbers.
+
+    Some recipes hold a Python object of the user's, in a hidden field, that no text can stand for (`in_text` is False).
     """
 
     name: ClassVar[str] = ""
@@ -75,6 +79,16 @@ class Recipe:
             }
         return cls._schema  # type: ignore[attr-defined]
 
+    @property
+    def in_text(self) -> bool:
+        """Whether name and keys say all of it, so that it can be made from them again."""
+        return True
+
+    @property
+    def label(self) -> str:
+        """How reports refer to it."""
+        return self.name
+
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """A copy with some keys changed; values may be text, as on the command line."""
         return dataclasses.replace(self, **changes)
@@ -98,10 +112,12 @@ class Registry(Generic[R]):
     Args:
         what: in words, for messages.
         group: entry points of other packages, "pcpinn.<group>", loaded when the registry is first asked.
+        order: what lists are sorted by; by default things stand in the order of their registration.
     """
 
-    def __init__(self, what: str, group: str) -> None:
+    def __init__(self, what: str, group: str, order: Callable[[R], Any] | None = None) -> None:
         self.what, self.group = what, f"pcpinn.{group}"
+        self._order = order
         self._found: dict[str, R] = {}
         self._loaded = False
 
@@ -124,41 +140,53 @@ class Registry(Generic[R]):
         Raises:
             PcpinnError: for an unknown one; near misses are suggested.
         """
-        self._load()
-        if isinstance(name, str) and name in self._found:
-            return self._found[name]
+        found = self.get(name)
+        if found is not None:
+            return found
         close = difflib.get_close_matches(str(name), self._found, n=1)
-        remedy = f"did you mean {close[0]!r}?" if close else f"use one of {', '.join(self._found)}"
+        remedy = f"did you mean {close[0]!r}?" if close else f"use one of {', '.join(self.names())}"
         raise PcpinnError(f"there is no {self.what} {name!r}", remedy)
+
+    def get(self, name: object) -> R | None:
+        """What is registered under a name, or None."""
+        self._load()
+        return self._found.get(name) if isinstance(name, str) else None
 
     def _load(self) -> None:
         if self._loaded:
             return
-        self._loaded = True
+        self._loaded = True  # a plug-in may ask the registry that it is loaded for
         for point in entry_points(group=self.group):
             try:
                 point.load()  # registers itself
             except Exception as error:
+                self._loaded = False
                 raise PcpinnError(
                     f"the plug-in {point.value} cannot be loaded: {type(error).__name__}: {error}",
                     "update or uninstall the package that provides it",
                 ) from error
 
     def names(self) -> tuple[str, ...]:
-        """All names, in the order of registration."""
+        """All names, in order."""
         self._load()
-        return tuple(self._found)
+        order = self._order
+        return tuple(self._found if order is None else sorted(self._found, key=lambda n: order(self._found[n])))
 
     def __iter__(self) -> Iterator[R]:
-        self._load()
-        return iter(tuple(self._found.values()))
+        return iter([self._found[name] for name in self.names()])
 
     def __contains__(self, name: object) -> bool:
-        self._load()
-        return name in self._found
+        return self.get(name) is not None
 
     def __len__(self) -> int:
         return len(self.names())
+
+
+def import_all(package: str) -> None:
+    """Import the modules of a package, for what they register: a new file there needs no mention elsewhere."""
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        if not module.ispkg:
+            importlib.import_module(f"{package}.{module.name}")
 
 
 def convert(key: str, value: Any, expected: Any) -> Any:

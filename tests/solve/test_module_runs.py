@@ -1,7 +1,5 @@
 """Whole runs with a module as the network: linear, nonlinear, the ordinary PINN; certificate, folder, resume."""
 
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -11,26 +9,10 @@ from small import line
 
 from pcpinn import Dirichlet, Interval, PcpinnError, Reference, certify, load, solve
 from pcpinn.baselines import solve_pinn
-from pcpinn.network import ModuleNetwork
-from pcpinn.solve.run import run
 
 X = np.linspace(0, 1, 41)[:, None]
 SINE = Reference(X, np.sin(np.pi * X))
 CHOICES = {"cells": (8,), "degree": 3, "device": "cpu"}
-
-
-@pytest.fixture
-def use(monkeypatch):
-    """Makes all runs train a module instead of the perceptron."""
-
-    def put(make):
-        def network(problem, mesh, settings):
-            lower, upper = mesh.bounds
-            return ModuleNetwork(make(), lower.tolist(), upper.tolist(), problem.components)
-
-        monkeypatch.setattr(sys.modules[run.__module__], "make_network", network)
-
-    return put
 
 
 def cubic():
@@ -45,10 +27,9 @@ def cubic():
 
 
 @pytest.mark.parametrize("make", [Siren, ResNet])
-def test_a_linear_problem_with_its_certificate(use, make):
+def test_a_linear_problem_with_its_certificate(make):
     usual = solve(line(), reference=SINE, iterations=30, width=16, depth=2, **CHOICES)
-    use(make)
-    solution = solve(line(), reference=SINE, iterations=30, **CHOICES)
+    solution = solve(line(), reference=SINE, network=make(), iterations=30, **CHOICES)
     assert solution.errors["l2re"] < max(2 * usual.errors["l2re"], 1e-4)
     assert solution.errors["training"] < 1e-4
     assert 0.3 < certify(solution).estimate / solution.errors["l2re"] < 3
@@ -58,21 +39,20 @@ def test_a_linear_problem_with_its_certificate(use, make):
     assert abs(slope.item() - np.pi * np.cos(0.3 * np.pi)) < 1e-2
 
 
-def test_a_nonlinear_problem_by_newton(use, tmp_path):
-    use(ResNet)
+def test_a_nonlinear_problem_by_newton():
+    choices = {**CHOICES, "network": ResNet(), "iterations": 60, "tolerance": 1e-5}
     reference = Reference(X, np.sin(np.pi * X) + X)
-    solution = solve(cubic(), reference=reference, iterations=60, tolerance=1e-5, **CHOICES)
+    solution = solve(cubic(), reference=reference, **choices)
     assert solution.result["newton"]["iterations"] > 1
     assert solution.errors["l2re"] < 1e-4
-    again = solve(cubic(), start=solution, iterations=60, tolerance=1e-5, **CHOICES)
+    again = solve(cubic(), start=solution, **choices)
     assert again.result["iterations"] < 0.5 * solution.result["iterations"]
 
 
-def test_a_run_is_resumed_and_loaded(use, tmp_path):
-    use(ResNet)
-    whole = solve(line(), iterations=8, out=tmp_path / "whole", **CHOICES)
-    solve(line(), iterations=3, out=tmp_path / "broken", **CHOICES)
-    resumed = solve(line(), iterations=8, out=tmp_path / "broken", resume=True, **CHOICES)
+def test_a_run_is_resumed_and_loaded(tmp_path):
+    whole = solve(line(), network=ResNet(), iterations=8, out=tmp_path / "whole", **CHOICES)
+    solve(line(), network=ResNet(), iterations=3, out=tmp_path / "broken", **CHOICES)
+    resumed = solve(line(), network=ResNet(), iterations=8, out=tmp_path / "broken", resume=True, **CHOICES)
     np.testing.assert_array_equal(resumed(X), whole(X))
     loaded = load(tmp_path / "broken", network=ResNet(seed=9))
     np.testing.assert_array_equal(loaded(X), whole(X))
@@ -82,9 +62,8 @@ def test_a_run_is_resumed_and_loaded(use, tmp_path):
 
 
 @pytest.mark.parametrize("hard", [False, True], ids=["soft", "hard"])
-def test_the_ordinary_pinn(use, tmp_path, hard):
-    use(Siren)
-    choices = {**CHOICES, "optimiser": "lbfgs", "iterations": 150, "collocation": 60, "hard": hard}
+def test_the_ordinary_pinn(tmp_path, hard):
+    choices = {**CHOICES, "network": Siren(), "optimiser": "lbfgs", "iterations": 150, "collocation": 60, "hard": hard}
     solution = solve_pinn(line(), reference=SINE, out=tmp_path / "run", **choices)
     assert solution.errors["l2re"] < 1e-2
     if hard:

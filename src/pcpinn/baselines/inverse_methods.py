@@ -216,7 +216,7 @@ def infer_pinn(*arguments: Any, **options: Any) -> InverseSolution:
         stopped_by=training.reason,
         loss=training.loss,
         seconds=training.seconds,
-        optimiser=optimiser.name,
+        optimiser=optimiser.label,
         optimiser_reason="the ordinary PINN is trained as usual",
         discretisation="none",
         mesh=None,

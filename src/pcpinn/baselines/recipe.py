@@ -8,10 +8,9 @@ from typing import ClassVar
 from ..discretize.in_time import Simplices, Slabs
 from ..network.recipe import Perceptron
 from ..recipes import Recipe
-from ..solve.method import LOSSES, Chosen, Offer, Options, Refusal, offer_discretisation
+from ..solve.method import LOSSES, Chosen, Offer, Options, Refusal, offer_discretisation, offer_optimisers
 from ..solve.recipes import NewtonMethod, Residual
 from ..train import Adam, GaussNewton
-from ..train.optimiser import OPTIMISERS
 
 _NO_NEWTON = dict.fromkeys(("newton_iterations", "forcing", "linearisation"), "this method is trained in one go")
 
@@ -53,8 +52,7 @@ def offer_all_at_once(slot: str, chosen: Chosen, over_time: bool) -> Offer | Ref
 def offer_pinn(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal:
     """The ordinary PINN: Adam, and the strong form."""
     if slot == "optimiser":
-        first_order = tuple(o for o in OPTIMISERS if o is not GaussNewton)
-        return Offer(Adam(), first_order, why="Gauss-Newton needs a loss on nodal values")
+        return offer_optimisers(Adam(), (GaussNewton,), "Gauss-Newton needs a loss on nodal values")
     if slot == "loss":
         return Offer(Collocation(), (Collocation,))
     return offer_all_at_once(slot, chosen, over_time)
@@ -63,7 +61,7 @@ def offer_pinn(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal:
 def offer_fem_fit(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal:
     """Regression onto the discrete solution."""
     if slot == "optimiser":
-        return Offer(GaussNewton())
+        return offer_optimisers(GaussNewton())
     if slot == "loss":
         return Offer(Residual(), (Residual,))
     return offer_all_at_once(slot, chosen, over_time)

@@ -6,12 +6,11 @@ from .plan import Plan, Planned, Request, make_plan
 from .results import Row, read_rows
 from .runner import run_plan
 from .studies import STUDIES, Study
-from .suites import SUITES, suite
+from .suites import suite, suite_names
 from .watch import Watch
 
 __all__ = [
     "STUDIES",
-    "SUITES",
     "BenchFolder",
     "Cell",
     "Plan",
@@ -24,4 +23,5 @@ __all__ = [
     "read_rows",
     "run_plan",
     "suite",
+    "suite_names",
 ]

@@ -27,7 +27,7 @@ class Cell:
 
     Attributes:
         problem: its name.
-        method: a name of `baselines.METHODS`.
+        method: its name.
         preset: of the problem.
         changes: settings that differ from the preset, in canonical text, sorted by key.
         seed: of all random numbers.
@@ -128,7 +128,8 @@ def canonical(changes: Mapping[str, Any], parameters: Mapping[str, float]) -> Ch
 
 def problem_parameters(name: str) -> Mapping[str, float]:
     """Names and defaults of a catalog problem's own parameters; none for other problems."""
-    return CATALOG[name].parameters if name in CATALOG else {}
+    entry = CATALOG.get(name)
+    return {} if entry is None else entry.parameters
 
 
 def task_of(cell: Cell, device: str | None = None, reference: bool = True) -> Task:
@@ -157,7 +158,7 @@ def task_of(cell: Cell, device: str | None = None, reference: bool = True) -> Ta
 
 def baked_changes(task: Task) -> Changes:
     """What a prepared problem has changed of its preset: settings and parameters."""
-    entry = CATALOG[task.record["problem"]]
+    entry = CATALOG.find(task.record["problem"])
     parameters, settings = entry.resolve(task.record["preset"], {})
     given = task.record.get("problem_parameters") or {}
     changed: dict[str, Any] = {k: v for k, v in given.items() if parameters.get(k) != v}

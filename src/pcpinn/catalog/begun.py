@@ -24,21 +24,28 @@ class Begun:
 
     Attributes:
         record: all of run.json.
-        settings: those it was begun with, changed where that is allowed.
         source: where the problem came from: its kind ("catalog" or "file"), its name.
         kind, name: of the source.
         preset, parameters: of the problem.
         changes: what differs from the preset, then and now.
+        given: the changes of now.
     """
 
     record: dict[str, Any]
-    settings: Settings
     source: Mapping[str, Any]
     kind: str
     name: str
     preset: str
     parameters: Mapping[str, Any]
     changes: dict[str, str]
+    given: Mapping[str, Any]
+
+    def settings(self) -> Settings:
+        """Those it was begun with, changed where that is allowed.
+
+        To be asked for after the problem's file was imported, which may define recipes that they name.
+        """
+        return Settings.from_dict(self.record.get("settings", {})).updated(self.given)
 
 
 def read_begun(folder: Path, changes: Mapping[str, Any], resumable: tuple[str, ...]) -> Begun:
@@ -54,12 +61,11 @@ def read_begun(folder: Path, changes: Mapping[str, Any], resumable: tuple[str, .
     try:
         source = record["source"]
         kind, name, preset = source["kind"], source["name"], record["preset"]
-        own = Settings.from_dict(record["settings"]).updated(changes)
         parameters = record.get("problem_parameters", {})
         together = as_typed({**record.get("set", {}), **changes})
     except (KeyError, TypeError, AttributeError) as error:
         raise PcpinnError(f"{folder}/run.json does not say how to continue", "start the solve again") from error
-    return Begun(record, own, source, kind, name, preset, parameters, together)
+    return Begun(record, source, kind, name, preset, parameters, together, changes)
 
 
 def named_again(path: Path | None, source: Mapping[str, Any], folder: Path) -> Path:

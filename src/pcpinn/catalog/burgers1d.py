@@ -14,7 +14,7 @@ from ..problem.problem import Problem
 from ..problem.shapes import Interval
 from ..solution.reference import Reference
 from .burgers1d_c import STEPS
-from .entry import PAPER, Entry
+from .entry import CATALOG, PAPER, Entry
 from .evaluation import grid_points
 from .makers.exponential import march
 
@@ -107,4 +107,6 @@ ENTRY = Entry(
     },
     remark="Belongs to the paper's study (nu from 0.01 to 1; see pcpinn study burgers), not to its tables; its paper preset "
     "takes the global settings on the mesh of that study.",
+    order=230,
 )
+CATALOG.register(ENTRY)

@@ -10,7 +10,7 @@ from ..problem.conditions import Dirichlet, Initial
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
 from .cole_hopf import VISCOSITY, burgers1d_reference
-from .entry import PAPER, Entry
+from .entry import CATALOG, PAPER, Entry
 
 
 def problem() -> Problem:
@@ -65,4 +65,7 @@ ENTRY = Entry(
         },
     },
     remark="PINNacle's file is 1.3e-2 from the exact solution, and so are the paper's 1.42e-2 and every good baseline.",
+    suites=("nonlinear",),
+    order=120,
 )
+CATALOG.register(ENTRY)

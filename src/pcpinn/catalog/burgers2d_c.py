@@ -8,7 +8,7 @@ from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..solution.reference import Reference
 from .burgers2d_start import burgers2d_start
-from .entry import PAPER_CAUSALITY, PAPER_STEPS, Entry
+from .entry import CATALOG, PAPER_CAUSALITY, PAPER_STEPS, Entry
 from .reference_file import shipped_reference
 
 _VISCOSITY = 0.001
@@ -88,4 +88,7 @@ ENTRY = Entry(
             "iterations": 2000,
         },
     },
+    suites=("nonlinear",),
+    order=130,
 )
+CATALOG.register(ENTRY)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import PcpinnError
 from ..problem.problem import Problem
+from ..recipes import Registry
 from ..solution.reference import Reference
 from ..solve.method import METHODS
 from ..solve.settings import Settings, problem_is_over_time, resolve_preset
@@ -65,6 +66,8 @@ class Entry:
         presets: changes to the default settings, by preset.
         parameters: names and defaults of what `--set` may change about the problem itself.
         remark: what a user should know: deviations from the paper, mistakes in published data.
+        suites: of `pcpinn bench` that it is in, beside all and paper.
+        order: its place in lists, from small to large.
     """
 
     name: str
@@ -77,6 +80,8 @@ class Entry:
     presets: Mapping[str, Mapping[str, Any]]
     parameters: Mapping[str, float] = field(default_factory=dict)
     remark: str = ""
+    suites: tuple[str, ...] = ()
+    order: int = 1000
 
     def resolve(
         self, preset: str, changes: Mapping[str, Any], method: str = "pcpinn"
@@ -91,6 +96,9 @@ class Entry:
         parameters, own, given = split_parameters(self.parameters, self.presets[preset], changes)
         home, over_time = METHODS.find("pcpinn"), problem_is_over_time(self.problem(**parameters))
         return parameters, resolve_preset(METHODS.find(method), home, over_time, own, preset, given)
+
+
+CATALOG: Registry[Entry] = Registry("problem", "problems", lambda entry: entry.order)
 
 
 def split_parameters(

@@ -9,7 +9,7 @@ from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..solution.reference import Reference
-from .entry import PAPER_STEPS, Entry
+from .entry import CATALOG, PAPER_STEPS, Entry
 from .reference_file import shipped_reference
 
 _DIFFUSION = (1e-5, 5e-6)
@@ -96,4 +96,7 @@ ENTRY = Entry(
             "start_iterations": 20_000,
         },
     },
+    suites=("nonlinear",),
+    order=190,
 )
+CATALOG.register(ENTRY)

@@ -8,7 +8,7 @@ from ..problem.conditions import Initial, Robin
 from ..problem.problem import Problem
 from ..problem.shapes import Disk, Rectangle, Shape
 from ..solution.reference import Reference
-from .entry import PAPER3D, Entry
+from .entry import CATALOG, PAPER3D, Entry
 from .reference_file import shipped_reference
 
 LOWER, UPPER = (-8.0, -12.0), (8.0, 12.0)
@@ -79,4 +79,7 @@ ENTRY = Entry(
     },
     remark="The data on the rims jump at t = 0. The paper's mesh of space-time has 255946 nodes; here it is a plane mesh, "
     "pulled through time, with about as many.",
+    suites=("linear",),
+    order=80,
 )
+CATALOG.register(ENTRY)

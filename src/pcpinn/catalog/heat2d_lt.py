@@ -9,7 +9,7 @@ from ..problem.field import Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..solution.reference import Reference
-from .entry import PAPER_STEPS, Entry
+from .entry import CATALOG, PAPER_STEPS, Entry
 from .reference_file import shipped_reference
 
 _DIFFUSION = 0.001
@@ -86,4 +86,7 @@ ENTRY = Entry(
             "start_iterations": 100_000,
         },
     },
+    suites=("nonlinear",),
+    order=140,
 )
+CATALOG.register(ENTRY)

@@ -10,7 +10,7 @@ from ..problem.field import Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..solution.reference import Reference
-from .entry import PAPER_GAUSSIAN, Entry
+from .entry import CATALOG, PAPER_GAUSSIAN, Entry
 from .random_field import nearest, two_phases
 from .reference_file import shipped_reference
 
@@ -76,4 +76,7 @@ ENTRY = Entry(
     remark="a takes the value of the nearest of the field's 256 x 256 entries (x = j/255, y = i/255), in divergence form: with "
     "this coefficient, unlike that of PINNacle's code, PINNacle's data solve the equation. The paper's mesh of 20 x 100 x 100 "
     "is read as (x, y, t), the only order in which its meshes for heat2d-ms and wave2d-ms resolve their solutions.",
+    suites=("linear",),
+    order=60,
 )
+CATALOG.register(ENTRY)

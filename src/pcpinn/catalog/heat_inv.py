@@ -16,7 +16,7 @@ from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..problem.unknowns import Coefficient, Unknown
 from .evaluation import grid_points
-from .inverse_entry import PAPER_INVERSE, InverseEntry
+from .inverse_entry import INVERSE, PAPER_INVERSE, InverseEntry
 from .poisson_inv import SIDES
 
 
@@ -111,4 +111,6 @@ ENTRY = InverseEntry(
     parameters={"noise": 0.1, "points": 2500, "known_u": 0},
     paper=(9.04e-3, 2.34e-3, 321.0),
     remark="known_u=1 tells the solver u on the sides (0) and at the start, too.",
+    order=250,
 )
+INVERSE.register(ENTRY)

@@ -9,7 +9,7 @@ from ..problem.conditions import Dirichlet
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..solution.reference import Reference
-from .entry import PAPER, Entry
+from .entry import CATALOG, PAPER, Entry
 from .evaluation import grid_points
 
 
@@ -57,4 +57,6 @@ ENTRY = Entry(
     },
     remark="Belongs to the paper's study (A from 1 to 20; see pcpinn study helmholtz), not to its tables; its paper preset takes "
     "the global settings. Theory: ||F^-1|| = 1 / (2 pi^2 - 1), whatever A is.",
+    order=220,
 )
+CATALOG.register(ENTRY)

@@ -12,6 +12,7 @@ from ..invert.truth import Truth
 from ..problem.family import Family
 from ..problem.problem import Problem
 from ..problem.unknowns import Unknown
+from ..recipes import Registry
 from ..solve.method import INVERSE_METHODS
 from ..solve.settings import Settings, problem_is_over_time, resolve_preset
 from .entry import PAPER, split_parameters
@@ -36,7 +37,8 @@ class InverseEntry:
         truth: parameters -> Truth.
         presets: changes to the default settings, by preset.
         parameters: names and defaults of what `--set` may change about problem and data.
-        paper: the paper's relative error of (u, a), its standard deviation, and its seconds.
+        paper: the paper's relative error of (u, a), its standard deviation, and its seconds; None if it is not there.
+        order: its place in lists, from small to large.
     """
 
     name: str
@@ -49,8 +51,9 @@ class InverseEntry:
     truth: Callable[..., Truth]
     presets: Mapping[str, Mapping[str, Any]]
     parameters: Mapping[str, float] = field(default_factory=dict)
-    paper: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    paper: tuple[float, float, float] | None = None
     remark: str = ""
+    order: int = 1000
 
     def resolve(
         self, preset: str, changes: Mapping[str, Any], method: str = "infer"
@@ -65,3 +68,6 @@ class InverseEntry:
     def family(self, **parameters: float) -> Family:
         """Problem and unknowns together."""
         return Family(*self.problem(**parameters))
+
+
+INVERSE: Registry[InverseEntry] = Registry("inverse problem", "inverse_problems", lambda entry: entry.order)

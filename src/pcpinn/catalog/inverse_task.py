@@ -19,9 +19,8 @@ from ..problem.unknowns import Unknown
 from ..progress import Progress
 from ..solve.method import INVERSE_METHODS
 from ..solve.settings import Settings, problem_is_over_time, resolve_preset
-from . import INVERSE
 from .begun import as_typed, named_again, read_begun, require_same
-from .inverse_entry import PAPER_INVERSE
+from .inverse_entry import INVERSE, PAPER_INVERSE
 from .task import import_file
 
 _FILE_PRESETS: dict[str, dict[str, Any]] = {"default": {}, "quick": {"iterations": 20}, "paper": PAPER_INVERSE}
@@ -92,24 +91,25 @@ def inverse_of_run(folder: Path, problem_file: Path | None, changes: Mapping[str
         kept = tuple(replace(k, observable=d.observable) for k, d in zip(kept, task.data, strict=True))
     truth = None if "data_file" in record and kind == "catalog" else task.truth
     more = {"set": begun.changes} | ({"data_file": record["data_file"]} if "data_file" in record else {})
-    return replace(task, settings=begun.settings, data=kept, truth=truth, record={**task.record, **more})
+    return replace(task, settings=begun.settings(), data=kept, truth=truth, record={**task.record, **more})
 
 
 def _from_catalog(name: str, preset: str, changes: Mapping[str, Any], method: str = "infer") -> InverseTask:
-    if name not in INVERSE:
+    entry = INVERSE.get(name)
+    if entry is None:
         raise PcpinnError(
-            f"there is no inverse problem {name!r}", f"use {', '.join(INVERSE)}, or a .py file of your own"
+            f"there is no inverse problem {name!r}", f"use {', '.join(INVERSE.names())}, or a .py file of your own"
         )
-    entry = INVERSE[name]
     parameters, settings = entry.resolve(preset, changes, method)
-    record = {
+    record: dict[str, Any] = {
         "problem": entry.name,
         "preset": preset,
         "problem_parameters": parameters,
         "set": as_typed(changes),
         "source": {"kind": "catalog", "name": entry.name},
-        "paper_l2re": entry.paper[0],
     }
+    if entry.paper is not None:
+        record["paper_l2re"] = entry.paper[0]
     build, unknowns = entry.problem(**parameters)
     return InverseTask(
         build, unknowns, (entry.data(settings.run.seed, **parameters),), settings, entry.truth(**parameters), record

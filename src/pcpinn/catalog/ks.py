@@ -11,7 +11,7 @@ from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
 from ..solution.reference import Reference
-from .entry import PAPER_CAUSALITY, PAPER_STEPS, Entry
+from .entry import CATALOG, PAPER_CAUSALITY, PAPER_STEPS, Entry
 from .reference_file import shipped_reference
 
 _CONVECTION, _GROWTH, _DAMPING = 100 / 16, 100 / 16**2, 100 / 16**4
@@ -77,4 +77,7 @@ ENTRY = Entry(
         },
     },
     remark="Chaotic: a perturbation grows 80 000-fold by t = 1, so what a step adds to the error must be near 1e-8.",
+    suites=("nonlinear",),
+    order=200,
 )
+CATALOG.register(ENTRY)

@@ -8,7 +8,7 @@ from ..problem.conditions import Dirichlet, Neumann, Pin
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..solution.reference import Reference
-from .entry import PAPER, Entry
+from .entry import CATALOG, PAPER, Entry
 from .navier_stokes import FIELDS, convection, momentum_flux
 from .reference_file import shipped_reference
 
@@ -59,4 +59,7 @@ ENTRY = Entry(
     },
     remark="The pressure has logarithmic singularities at the lid's ends. "
     "The paper trains 1000 iterations in each of 20 Newton steps, with Taylor-Hood elements on 50 x 50 cells.",
+    suites=("nonlinear",),
+    order=150,
 )
+CATALOG.register(ENTRY)

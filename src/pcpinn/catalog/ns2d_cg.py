@@ -8,7 +8,7 @@ from ..problem.conditions import Dirichlet, Neumann
 from ..problem.problem import Problem
 from ..problem.shapes import Polygon
 from ..solution.reference import Reference
-from .entry import PAPER, Entry
+from .entry import CATALOG, PAPER, Entry
 from .navier_stokes import FIELDS, convection, momentum_flux
 from .reference_file import shipped_reference
 
@@ -59,4 +59,7 @@ ENTRY = Entry(
     },
     remark="The published data have an outlet that suppresses back-flow, which the stated equations have not. The paper trains "
     "1000 iterations in each of 20 Newton steps, on 2907 nodes.",
+    suites=("nonlinear",),
+    order=160,
 )
+CATALOG.register(ENTRY)

@@ -9,7 +9,7 @@ from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..solution.reference import Reference
-from .entry import PAPER_STEPS, Entry
+from .entry import CATALOG, PAPER_STEPS, Entry
 from .reference_file import shipped_reference
 
 _VISCOSITY = 0.01
@@ -96,4 +96,7 @@ ENTRY = Entry(
     remark="The inflow reverses, so the outlet sees flow come in: there the directional do-nothing condition "
     "nu du/dn - p n = 0.5 min(u . n, 0) u keeps the energy bounded. PINNacle's data suppress "
     "back-flow instead: they cannot be matched.",
+    suites=("nonlinear",),
+    order=170,
 )
+CATALOG.register(ENTRY)

@@ -9,7 +9,7 @@ from ..problem.conditions import Dirichlet
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
 from ..solution.reference import Reference
-from .entry import PAPER, Entry
+from .entry import CATALOG, PAPER, Entry
 
 
 def problem(P: float) -> Problem:
@@ -54,4 +54,6 @@ ENTRY = Entry(
         },
     },
     remark="Theory: ||F^-1|| = 4 / P^2. The paper trains no network on it; its preset takes the settings of its analysis.",
+    order=10,
 )
+CATALOG.register(ENTRY)

@@ -6,7 +6,7 @@ from ..problem.conditions import Dirichlet
 from ..problem.problem import Problem
 from ..problem.shapes import Disk, Rectangle
 from ..solution.reference import Reference
-from .entry import PAPER, Entry
+from .entry import CATALOG, PAPER, Entry
 from .evaluation import series_reference
 from .screened_poisson import RectangleWithHoles, solve_screened_poisson
 
@@ -53,4 +53,7 @@ ENTRY = Entry(
         "paper": PAPER | {"size": 0.0091},
     },
     remark="The paper's mesh has 10602 nodes.",
+    suites=("linear",),
+    order=20,
 )
+CATALOG.register(ENTRY)

@@ -9,7 +9,7 @@ from ..problem.conditions import Dirichlet
 from ..problem.problem import Problem
 from ..problem.shapes import Disk, Rectangle
 from ..solution.reference import Reference
-from .entry import PAPER, Entry
+from .entry import CATALOG, PAPER, Entry
 from .evaluation import series_reference
 from .screened_poisson import RectangleWithHoles, polynomial_trigonometric_particular, solve_screened_poisson
 
@@ -66,4 +66,7 @@ ENTRY = Entry(
         "paper": PAPER | {"size": 0.0184},
     },
     remark="The paper's mesh has 9382 nodes.",
+    suites=("linear",),
+    order=30,
 )
+CATALOG.register(ENTRY)

@@ -9,7 +9,7 @@ from ..problem.conditions import Robin
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..solution.reference import Reference
-from .entry import PAPER, Entry
+from .entry import CATALOG, PAPER, Entry
 from .reference_file import shipped_reference
 
 LOWER, UPPER, CELLS = -10.0, 10.0, 5
@@ -105,4 +105,7 @@ ENTRY = Entry(
         },
     },
     remark="In each cell f = c0 + c1 sin(pi X) sin(pi Y), X and Y from 0 to 1.",
+    suites=("linear",),
+    order=40,
 )
+CATALOG.register(ENTRY)

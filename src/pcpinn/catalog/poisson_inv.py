@@ -16,7 +16,7 @@ from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..problem.unknowns import Coefficient, Unknown
 from .evaluation import grid_points
-from .inverse_entry import PAPER_INVERSE, InverseEntry
+from .inverse_entry import INVERSE, PAPER_INVERSE, InverseEntry
 
 SIDES = ("left", "right", "bottom", "top")
 
@@ -94,4 +94,6 @@ ENTRY = InverseEntry(
     parameters={"noise": 0.1, "points": 2500, "known_u": 0},
     paper=(1.80e-2, 9.30e-3, 187.0),
     remark="known_u=1 tells the solver that u = 0 on the sides, too.",
+    order=240,
 )
+INVERSE.register(ENTRY)

@@ -71,17 +71,17 @@ def read_prepared(
         if metadata["prepared"] != _FORMAT:
             raise PcpinnError(f"{path} has format {metadata['prepared']!r}", f"this version reads format {_FORMAT}")
         record, source = metadata["record"], metadata["record"]["source"]
-        kept = Settings.from_dict(metadata["settings"])
-        over_time, preset = kept.over_time, str(record["preset"])
-        settings = resolve_preset(METHODS.find(method), kept.method, over_time, kept.asked, preset, changes)
-        together = as_typed({**record.get("set", {}), **changes})
-        mesh = mesh_from_tensors(tensors, metadata["mesh"], path)
         if source["kind"] == "catalog":
             task = catalog_task(
                 source["name"], record["preset"], record.get("problem_parameters") or {}, reference=False
             )
         else:
             task = same_file(problem_file, source, record["preset"], path, record.get("problem_parameters") or {})
+        kept = Settings.from_dict(metadata["settings"])  # after the file, which may define recipes that they name
+        over_time, preset = kept.over_time, str(record["preset"])
+        settings = resolve_preset(METHODS.find(method), kept.method, over_time, kept.asked, preset, changes)
+        together = as_typed({**record.get("set", {}), **changes})
+        mesh = mesh_from_tensors(tensors, metadata["mesh"], path)
         reference = None
         if metadata["reference"] is not None:
             facts = {**metadata["reference"], "components": tuple(metadata["reference"]["components"])}

@@ -20,9 +20,9 @@ from ..solution.reference import Reference
 from ..solution.solution import Solution
 from ..solve.method import METHODS, SLOTS
 from ..solve.settings import Settings, problem_is_over_time, recipes_with, resolve_preset
-from . import find_entry
 from .begun import as_typed, named_again, read_begun, require_same
 from .entry import PAPER, split_parameters
+from .find import find_entry
 from .pinnacle import FILES, published_reference
 
 _FILE_PRESETS: dict[str, dict[str, Any]] = {"default": {}, "quick": {"iterations": 25}, "paper": PAPER}
@@ -214,12 +214,12 @@ def task_of_run(
     Published data are looked for in the folder `published`, else where the run had them.
     """
     begun = read_begun(folder, changes or {}, _RESUMABLE)
-    record, settings, kind, name, preset = begun.record, begun.settings, begun.kind, begun.name, begun.preset
-    if kind == "catalog":
-        task = catalog_task(name, preset, begun.parameters)
+    record, preset = begun.record, begun.preset
+    if begun.kind == "catalog":
+        task = catalog_task(begun.name, preset, begun.parameters)
     else:
         task = same_file(problem_file, begun.source, preset, folder, begun.parameters)
-    task = replace(task, settings=settings, record={**task.record, "set": begun.changes})
+    task = replace(task, settings=begun.settings(), record={**task.record, "set": begun.changes})
     if published is None and isinstance(record.get("published_file"), str):
         published = Path(record["published_file"]).parent
     return task if published is None else task.compared_with(published)

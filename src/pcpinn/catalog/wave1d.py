@@ -10,7 +10,7 @@ from ..problem.field import Local
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
 from ..solution.reference import Reference
-from .entry import PAPER, Entry
+from .entry import CATALOG, PAPER, Entry
 from .evaluation import grid_points
 
 LENGTH = 8.0
@@ -89,4 +89,6 @@ ENTRY = Entry(
     },
     remark="Belongs to the paper's study (C from 1.1 to 5; see pcpinn study wave), not to its tables; its paper preset takes "
     "the global settings. Stable while C times the time step is below the size of a cell in space: up to C = 5 in all presets.",
+    order=210,
 )
+CATALOG.register(ENTRY)

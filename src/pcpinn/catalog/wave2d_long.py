@@ -10,7 +10,7 @@ from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..solution.reference import Reference
-from .entry import PAPER_GAUSSIAN, Entry
+from .entry import CATALOG, PAPER_GAUSSIAN, Entry
 from .evaluation import grid_points
 
 _END = 100.0
@@ -100,4 +100,7 @@ ENTRY = Entry(
     remark="Not in the paper: a true wave of the kind that wave2d-ms was meant to be; its paper preset takes that problem's "
     "network and optimiser. Solved as two fields, u and v = u_t / (sqrt(7) pi); errors are those of u. The frequencies of the "
     "data on the sides are given to the network as features.",
+    suites=("linear",),
+    order=110,
 )
+CATALOG.register(ENTRY)

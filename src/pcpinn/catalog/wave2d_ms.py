@@ -15,7 +15,7 @@ from ..problem.conditions import Dirichlet, Neumann
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..solution.reference import Reference
-from .entry import PAPER_GAUSSIAN, Entry
+from .entry import CATALOG, PAPER_GAUSSIAN, Entry
 from .evaluation import grid_points
 
 _END = 100.0
@@ -68,4 +68,7 @@ ENTRY = Entry(
     },
     remark="The benchmark's formula solves this elliptic equation (the paper's sign), not the wave equation of PINNacle's code; "
     "that is why all published baselines have an error of about one. wave2d-long is a true wave.",
+    suites=("linear",),
+    order=100,
 )
+CATALOG.register(ENTRY)

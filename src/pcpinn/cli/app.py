@@ -21,7 +21,6 @@ from ..solution.load import load
 from ..solution.over_time import FPS, FRAMES
 from ..solution.reference import Reference
 from ..solution.solution import Solution
-from ..solve.method import METHODS
 from .bench import bench, report
 from .conclude import conclude, describe
 from .condition import condition
@@ -59,9 +58,9 @@ def list_problems() -> None:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("problem", style="bold", no_wrap=True)
     table.add_column("what it is")
-    for entry in CATALOG.values():
+    for entry in CATALOG:
         table.add_row(entry.name, entry.title)
-    for inverse in INVERSE.values():
+    for inverse in INVERSE:
         table.add_row(inverse.name, f"{inverse.title} (pcpinn infer)")
     Console().print(table)
 
@@ -83,7 +82,6 @@ def solve(
 ) -> None:
     """Solve a problem and record the run."""
     options = {k: v for k, v in (("device", device), ("seed", seed)) if v is not None}
-    METHODS.find(method)
     with standard_output_kept_clean():
         if name.endswith(SUFFIX):
             task = read_prepared(Path(name), {**pairs(changes), **options}, problem, method)

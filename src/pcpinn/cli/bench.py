@@ -9,24 +9,25 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ..bench import STUDIES, SUITES, BenchFolder, Request, make_plan, run_plan
+from ..bench import STUDIES, BenchFolder, Request, make_plan, run_plan, suite_names
 from ..bench.outputs import main_summaries, write_tables
 from ..bench.results import Row
 from ..bench.study_table import sweep_header, sweep_lines, sweeps
 from ..bench.table import METRICS, gain
 from ..errors import PcpinnError
+from ..solve.method import METHODS
 from .bench_display import BenchProgress, main_table, sweep_table
 from .display import standard_output_kept_clean
 from .options import AsJson, Changes, pairs
 
 
 def bench(
-    suite: Annotated[str | None, typer.Option(help=f"{', '.join(SUITES)}; linear if nothing is named.")] = None,
+    suite: Annotated[str | None, typer.Option(help=f"{', '.join(suite_names())}; linear if nothing is named.")] = None,
     study: Annotated[str | None, typer.Option(help=f"An ablation of the paper: {', '.join(STUDIES)}.")] = None,
     problems: Annotated[
         str | None, typer.Option(metavar="A,B", help="Problems of the catalog, .py files, prepared .pcpinn files.")
     ] = None,
-    methods: Annotated[str | None, typer.Option(metavar="A,B", help="pcpinn, pinn, fem-fit.")] = None,
+    methods: Annotated[str | None, typer.Option(metavar="A,B", help=f"{', '.join(METHODS.names())}.")] = None,
     presets: Annotated[str | None, typer.Option(metavar="A,B", help="quick, default, paper.")] = None,
     trials: Annotated[int | None, typer.Option(help="Seeds per case; the paper takes 5.")] = None,
     seed: Annotated[int, typer.Option(help="The first seed.")] = 0,

@@ -35,7 +35,7 @@ def doctor(name: ProblemName, preset: Preset = "default", changes: Changes = Non
 
 def _variants(task: Task) -> Variants:
     """How the problem changes with each of its parameters."""
-    entry = CATALOG.get(str(task.record["problem"]))
+    entry = CATALOG.get(task.record["problem"])
     parameters: dict[str, float] = task.record["problem_parameters"]
     if entry is None or not parameters:
         return {}

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..catalog import INVERSE, PRESETS, find_entry
+from ..catalog import INVERSE, find_entry
 from ..catalog.task import presets_in_file, task_from_file
 from ..problem.problem import Problem
 from ..recipes import as_text
@@ -33,11 +33,11 @@ def show(
     console = Console()
     facts = {label: getattr(entry, label) for label in ("title", "equation", "domain", "conditions", "remark")}
     console.print(_facts(facts, entry.parameters))
-    console.print(_presets({preset: entry.presets[preset] for preset in PRESETS}))
+    console.print(_presets(entry.presets))
     published = published_table(name)
     if published is not None:
         console.print(published)
-    if inverse is not None:
+    if inverse is not None and inverse.paper is not None:
         console.print(f"the paper: {inverse.paper[0]:.2e} for u and a together, {inverse.paper[2]:g} s")
     console.print(f"solve it: pcpinn {'infer' if inverse else 'solve'} {name}")
 

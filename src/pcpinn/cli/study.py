@@ -9,15 +9,19 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ..catalog.task import import_file
 from ..errors import PcpinnError
 from ..solution.folder import require_free
-from ..study import STUDIES, conduct, find_study, is_unfinished, read_study, write_study
+from ..study import STUDIES, Study, conduct, find_study, is_unfinished, read_study, write_study
 from .display import standard_output_kept_clean, working_progress
 from .options import AsJson, Changes, pairs
 
 
 def study(
-    name: Annotated[str, typer.Argument(metavar="STUDY", help=f"{', '.join(STUDIES)}.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="STUDY_OR_FILE.py", help=f"{', '.join(STUDIES.names())}, or a file that registers one."),
+    ],
     problem: Annotated[
         str | None, typer.Argument(metavar="NAME", help="A problem of the catalog, for the studies of any: ntk.")
     ] = None,
@@ -37,8 +41,8 @@ def study(
     as_json: AsJson = False,
 ) -> None:
     """Carry out a study of the paper: data, figure and a page with the paper's statement beside what was found."""
-    chosen = find_study(name)
-    folder = out or Path("studies") / name
+    chosen = _study_of_file(Path(name)) if name.endswith(".py") else find_study(name)
+    folder = out or Path("studies") / chosen.name
     if redraw:
         data = read_study(chosen, folder)
     else:
@@ -59,3 +63,17 @@ def study(
         console.print(f"    {path}", soft_wrap=True, highlight=False, markup=False)
     if as_json:
         print(json.dumps(data, allow_nan=False))
+
+
+def _study_of_file(path: Path) -> Study:
+    """The one study that a user's file registers."""
+    before = {one.name: one for one in STUDIES}
+    import_file(path)
+    added = [one for one in STUDIES if before.get(one.name) is not one]
+    if len(added) != 1:
+        names = ", ".join(one.name for one in added) or "none"
+        raise PcpinnError(
+            f"{path} should register one study, and registers {names}",
+            "write pcpinn.study.STUDIES.register(Study(...))",
+        )
+    return added[0]

@@ -30,6 +30,7 @@ from ..mesh.mesh import Mesh
 from ..mesh.points import boundary_points, spacing_of
 from ..mesh.slab_mesh import ENDS, AnyMesh
 from ..network.mlp import MLP
+from ..network.recipe import Perceptron
 from ..problem.conditions import Condition, Dirichlet, Initial, NaturalCondition, Periodic
 from ..problem.field import component_names
 from ..problem.problem import Problem
@@ -69,6 +70,11 @@ def neural_condition(problem: Problem, settings: Settings, mesh: AnyMesh | None 
         PcpinnError: when the conditions cannot be held by a factor (see `solve/hard.py`).
     """
     started = time.perf_counter()
+    if not isinstance(settings.network, Perceptron):
+        raise PcpinnError(
+            f"the neural condition number is found with an mlp, not with network={settings.network.name}",
+            "leave network out, or take the discrete one",
+        )
     changes: dict[str, Any] = {"device": "cpu"}
     if isinstance(settings.time, March) or (isinstance(settings.time, Slabs) and settings.time.scheme != "galerkin"):
         changes["time"] = Simplices(settings.time.steps)

@@ -41,7 +41,7 @@ def conclude(run: Inference, training: Training) -> InverseSolution:
         stopped_by=training.reason,
         loss=training.loss,
         seconds=training.seconds,
-        optimiser=settings.optimiser.name,
+        optimiser=settings.optimiser.label,
         optimiser_reason="the joint loss is a least-squares problem" if usual else "asked for",
         discretisation=equations.discretisation.name,
         mesh=run.mesh,

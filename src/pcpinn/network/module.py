@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +35,7 @@ class ModuleNetwork(nn.Module):
         lower, upper: (d,) the problem's box.
         outputs: number of values at a point.
         dtype: of weights and values.
+        made_by: which recipe made the module, and for which place, as plain data; None if no recipe can make it again.
 
     Raises:
         PcpinnError: when the module has no weights, returns other shapes, or cannot be differentiated point by point.
@@ -53,9 +54,11 @@ class ModuleNetwork(nn.Module):
         upper: Sequence[float],
         outputs: int,
         dtype: torch.dtype = torch.float64,
+        made_by: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__()
         check_weights(module)
+        self.made_by = made_by
         # In a tuple, so that its own parameters, which are never used, are not among the network's.
         self._template = (copy.deepcopy(module).eval().to(device="cpu", dtype=dtype),)
         trained = {name: p for name, p in self._template[0].named_parameters() if p.requires_grad}
@@ -154,7 +157,9 @@ class ModuleNetwork(nn.Module):
         return named | {"centre": self.centre, "half_width": self.half_width, "output_scale": self.output_scale}
 
     @classmethod
-    def from_tensors(cls, tensors: Mapping[str, Tensor], module: nn.Module, outputs: int) -> ModuleNetwork:
+    def from_tensors(
+        cls, tensors: Mapping[str, Tensor], module: nn.Module, outputs: int, made_by: Mapping[str, Any] | None = None
+    ) -> ModuleNetwork:
         """Inverse of `to_tensors`, given a module of the same structure, whose own weights do not matter.
 
         Raises:
@@ -162,7 +167,7 @@ class ModuleNetwork(nn.Module):
             KeyError: when the tensors are not those of such a network.
         """
         d = len(tensors["centre"])
-        network = cls(module, [-1.0] * d, [1.0] * d, outputs, tensors["centre"].dtype)
+        network = cls(module, [-1.0] * d, [1.0] * d, outputs, tensors["centre"].dtype, made_by)
         expected = {k: tuple(v.shape) for k, v in network.to_tensors().items()}
         stored = {k: tuple(v.shape) for k, v in tensors.items()}
         wrong = [name for name in {**expected, **stored} if stored.get(name) != expected.get(name)]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
 import torch
 
-from ..recipes import PerAxis, Recipe, Registry
+from ..recipes import PerAxis, Recipe, Registry, plain
 from .features import Features
 from .mlp import MLP, Architecture
 
@@ -34,6 +34,16 @@ class Place:
     corner_size: float = 1e-3
     periodic: tuple[int, ...] = ()
     start: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {key: plain(value) for key, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Place:
+        """Inverse of `to_dict`."""
+        places = {key: tuple(map(tuple, data[key])) for key in ("kinks", "corners")}
+        return cls(**{**data, **places, "periodic": tuple(data["periodic"])})
 
 
 class NetworkRecipe(Recipe):

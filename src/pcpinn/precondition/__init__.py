@@ -1,5 +1,6 @@
 """Preconditioners: one protocol, one residual u -> W P^-1 (A u - b), one autograd wrapper."""
 
+from ..recipes import import_all
 from .amg import AMG
 from .auto import AutoILU, Tightened, tighten
 from .diagonal import Identity, Jacobi, RowBalancing
@@ -14,6 +15,8 @@ from .refined import Refined
 from .separable import Separable
 from .stages import Stages
 from .time_order import TimeOrder
+
+import_all(__name__)  # a new file registers itself
 
 __all__ = [
     "AMG",

@@ -28,6 +28,7 @@ from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network import MLP, Ansatz, Architecture, ModuleNetwork, Network
 from ..network.marched import MarchedNetwork, Plan, pack_windows, unpack_windows
+from ..network.module_recipe import module_again
 from ..problem.field import Field, as_fields
 from ..train.history import History
 
@@ -177,6 +178,7 @@ def write_network(path: Path, network: AnyNetwork) -> None:
         ansatz = {} if network.ansatz is None else network.ansatz.state_dict(prefix="ansatz.")
         tensors = network.to_tensors() | {"probe": network.probe()} | ansatz
         facts = {"kind": "module", "class": network.class_name, "outputs": network.outputs}
+        facts |= {} if network.made_by is None else {"made_by": dict(network.made_by)}
         write_tensors(path, _arrays(tensors), facts)
     elif isinstance(network, MLP):
         facts = {"kind": "mlp", "architecture": network.architecture.to_dict(), "outputs": network.outputs}
@@ -192,7 +194,8 @@ def read_network(path: Path, module: nn.Module | None = None) -> AnyNetwork:
 
     Args:
         path: the file.
-        module: of the class that the file names, for a network that was made of one: no code is kept on disk.
+        module: of the class that the file names, for a network that was made of one: no code is kept on disk. One that a
+            registered recipe made need not be given.
 
     Raises:
         PcpinnError: when the file is damaged, or does not fit the module.
@@ -211,8 +214,9 @@ def read_network(path: Path, module: nn.Module | None = None) -> AnyNetwork:
             if not (own or torch.isfinite(tensor).all()) or (name in _POSITIVE and not (tensor > 0).all()):
                 raise ValueError(f"{name} is not finite")
         outputs = int(metadata["outputs"])
-        if module is not None:
-            return _of_module(state, module, outputs, path)
+        if kind == "module":
+            same = module_again(metadata["made_by"]) if module is None else module
+            return _of_module(state, same, outputs, path, metadata.get("made_by"))
         architecture = Architecture.from_dict(metadata["architecture"])
         d = len(state["centre"])
         if architecture.parameter_count(d, outputs) != len(state["theta"]):
@@ -236,7 +240,7 @@ def _check_module(path: Path, metadata: Mapping[str, Any], module: nn.Module | N
     kind = metadata.get("kind")
     if kind not in ("mlp", "march", "module"):
         raise PcpinnError(f"{path} holds a network of the unknown kind {kind!r}", "it was made by another version")
-    if kind == "module" and module is None:
+    if kind == "module" and module is None and "made_by" not in metadata:
         name = str(metadata.get("class", "a torch.nn.Module"))
         raise PcpinnError(
             f"{path} has the weights of {name}, whose code is not kept on disk",
@@ -246,12 +250,18 @@ def _check_module(path: Path, metadata: Mapping[str, Any], module: nn.Module | N
         raise PcpinnError(f"{path} does not hold the weights of a module", "leave network= out")
 
 
-def _of_module(state: dict[str, torch.Tensor], module: nn.Module, outputs: int, path: Path) -> ModuleNetwork:
+def _of_module(
+    state: dict[str, torch.Tensor],
+    module: nn.Module,
+    outputs: int,
+    path: Path,
+    made_by: Mapping[str, Any] | None,
+) -> ModuleNetwork:
     """Raises: LookupError, ValueError, RuntimeError for what is not such a network; PcpinnError for another module."""
     values = state.pop("probe")
     ansatz = _ansatz(state, len(state["centre"]), outputs)
     bare = {k: v for k, v in state.items() if not k.startswith("ansatz.")}
-    network = ModuleNetwork.from_tensors(bare, module, outputs)
+    network = ModuleNetwork.from_tensors(bare, module, outputs, made_by)
     if not network.agrees(values):
         raise PcpinnError(
             f"{network.class_name} with the weights of {path} is another function than the one that was trained",

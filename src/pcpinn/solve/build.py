@@ -19,7 +19,6 @@ from ..mesh.generate import generate_mesh
 from ..mesh.mesh import Mesh
 from ..mesh.meshing import Differences
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
-from ..network import MLP
 from ..network.recipe import Place
 from ..precondition import Refined
 from ..problem.conditions import Free
@@ -79,8 +78,8 @@ def make_preconditioner(settings: Settings, discretisation: Discretisation) -> A
     return Refined(fitted, recipe.refinement) if recipe.refinement else fitted
 
 
-def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: int | None = None) -> MLP:
-    """An untrained network over the mesh's box, seeded; of so many outputs, by default one per component."""
+def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: int | None = None) -> Any:
+    """An untrained `Network` over the mesh's box, seeded; its `outputs` are by default one per component."""
     recipe, run = settings.mesh, settings.run
     lower, upper = mesh.bounds
     for axis, line in enumerate(recipe.kinks or ()):

@@ -13,7 +13,7 @@ from ..network.recipe import NETWORKS, Perceptron
 from ..precondition import PRECONDITIONERS, AutoILU, Preconditioning, Separable, Stages, TimeOrder
 from ..recipes import Recipe, Registry
 from ..train import Adam, GaussNewton
-from ..train.optimiser import OPTIMISERS
+from ..train.optimiser import OPTIMISERS, Optimiser
 from .march.recipe import March
 from .recipes import NewtonMethod, Residual
 
@@ -153,7 +153,7 @@ def offer_preconditioned(slot: str, chosen: Chosen, over_time: bool) -> Offer | 
     if slot == "optimiser":
         P = chosen["preconditioner"]
         assert isinstance(P, Preconditioning)
-        return Offer(GaussNewton() if P.near_identity else Adam())
+        return offer_optimisers(GaussNewton() if P.near_identity else Adam())
     if slot == "newton":
         return Refusal("a march has Newton's keys in time=march") if marches else Offer(NewtonMethod())
     if slot == "loss":
@@ -162,6 +162,12 @@ def offer_preconditioned(slot: str, chosen: Chosen, over_time: bool) -> Offer | 
         no_certificate = {"certify": "a march has no error estimate yet", "precision": "marches are in float64"}
         return Offer(Options(), without=no_certificate)
     return Offer(Options())
+
+
+def offer_optimisers(default: Optimiser, without: tuple[type[Optimiser], ...] = (), why: str = "") -> Offer:
+    """All that train networks (methods without networks have others), but for some."""
+    fits = tuple(o for o in OPTIMISERS if issubclass(o, Optimiser) and o not in without)
+    return Offer(default, fits, why=why or "it does not train networks")
 
 
 def _preconditioners(time: Recipe | None) -> Offer:

@@ -81,7 +81,7 @@ def run(
         loss = make_loss(system, network, settings)
     optimiser, why = make_optimiser(settings, loss)
     if why != "asked for":
-        progress.note(f"optimiser: {optimiser.name} ({why})")
+        progress.note(f"optimiser: {optimiser.label} ({why})")
     state = optimiser.start(loss, options.seed)
     own.ready()
     own.begin(mesh)
@@ -129,7 +129,7 @@ def run(
         stopped_by=training.reason,
         loss=training.loss,
         seconds=training.seconds,
-        optimiser=optimiser.name,
+        optimiser=optimiser.label,
         optimiser_reason=why,
         discretisation=system.discretisation.name,
         mesh=mesh,

@@ -7,11 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import torch
+from torch import nn
+
 from ..errors import PcpinnError
 from ..mesh.meshing import Differences, Meshing
+from ..network.module_recipe import Module
 from ..problem.problem import Problem
 from ..problem.shape_base import SpaceTime
-from ..recipes import Key, Recipe, as_text, convert
+from ..recipes import Key, R, Recipe, Registry, as_text, convert
+from ..train import TorchOptimiser
 from .march.recipe import March
 from .method import INVERSE_METHODS, METHODS, REGISTRIES, SLOTS, Method, Offer, Options, Refusal
 from .recipes import NewtonMethod
@@ -111,9 +116,9 @@ class Settings:
                 if slot in data:
                     keys = {k: v for k, v in data[slot].items() if k != "name"}
                     keys = {k: float("inf") if k == "time_limit" and v is None else v for k, v in keys.items()}
-                    asked[slot] = REGISTRIES[slot].find(data[slot]["name"])(**keys)
+                    asked[slot] = _recorded(REGISTRIES[slot], slot, data[slot]["name"])(**keys)
             methods = INVERSE_METHODS if data["inverse"] else METHODS
-            return resolve(methods.find(data["method"]), bool(data["over_time"]), asked)
+            return resolve(_recorded(methods, "method", data["method"]), bool(data["over_time"]), asked)
         except (KeyError, TypeError, AttributeError) as error:
             raise PcpinnError(
                 f"these are not settings of this version: {error}", "start the run again with the present version"
@@ -153,6 +158,17 @@ def problem_is_over_time(problem: Problem) -> bool:
     return isinstance(problem.domain, SpaceTime) or bool(getattr(problem.domain, "has_time", False))
 
 
+def _recorded(registry: Registry[R], slot: str, name: str) -> R:
+    """What a record names; it may be of a plug-in that is not here."""
+    found = registry.get(name)
+    if found is None:
+        raise PcpinnError(
+            f"the run was made with {slot}={name}, which is not known here",
+            "import the file, or install the package, that registers it",
+        )
+    return found
+
+
 def resolve(
     method: Method, over_time: bool, given: Mapping[str, Any], preset: Mapping[str, Any] | None = None
 ) -> Settings:
@@ -176,7 +192,7 @@ def resolve(
             continue
         base, source = _chosen(slot, offer, given, preset)
         changes: dict[str, Any] = {}
-        whole = source is given and isinstance(given[slot], Recipe)  # then the preset has nothing to add
+        whole = source is given and not isinstance(given[slot], str)  # then the preset has nothing to add
         for key, value in () if whole else preset.items():
             name = _name_in(key, slot, base)
             if name is not None and name not in offer.without and _fits(name, value, base):
@@ -191,9 +207,11 @@ def resolve(
             changes[name] = value
         chosen[slot] = recipe = base.changed(changes) if changes else base
         if source is not None:
-            asked[slot] = recipe.name
-        plain = offer.default if type(offer.default) is type(recipe) else type(recipe)()
-        asked |= {f"{slot}.{k}": v for k in recipe.schema() if (v := getattr(recipe, k)) != getattr(plain, k)}
+            asked[slot] = recipe.name if recipe.in_text else recipe
+        usual = {k: key.default for k, key in recipe.schema().items()}
+        if type(offer.default) is type(recipe):
+            usual = {k: getattr(offer.default, k) for k in usual}
+        asked |= {f"{slot}.{k}": v for k, default in usual.items() if (v := getattr(recipe, k)) != default}
     for slot in SLOTS:
         offer = offers[slot]
         if isinstance(offer, Refusal) and given.get(slot) is not None:
@@ -236,7 +254,7 @@ def _chosen(
             break
         if wanted is None:
             continue
-        recipe = wanted if isinstance(wanted, Recipe) else _by_name(slot, offer, wanted)
+        recipe = _as_recipe(slot, offer, wanted)
         if offer.allowed is None or isinstance(recipe, offer.allowed):
             return recipe, source
         if source is given:
@@ -254,9 +272,22 @@ def _fits(name: str, value: Any, recipe: Recipe) -> bool:
     return True
 
 
-def _by_name(slot: str, offer: Offer, name: Any) -> Recipe:
-    found = REGISTRIES[slot].find(name)
-    return offer.default if type(offer.default) is found else found()
+def _as_recipe(slot: str, offer: Offer, wanted: Any) -> Recipe:
+    """A recipe as it is, that of a name, or one around a module or a class of optimisers of torch."""
+    if isinstance(wanted, Recipe):
+        return wanted
+    if slot == "network" and isinstance(wanted, nn.Module):
+        return Module(wanted)
+    if slot == "optimiser" and isinstance(wanted, type) and issubclass(wanted, torch.optim.Optimizer):
+        return TorchOptimiser(wanted)
+    found = REGISTRIES[slot].find(wanted)
+    recipe: Recipe = offer.default if type(offer.default) is found else found()
+    if not recipe.in_text:
+        raise PcpinnError(
+            f"{slot}={wanted} cannot be chosen by its name",
+            f"give the object itself, in Python: pcpinn.solve(problem, {slot}=...)",
+        )
+    return recipe
 
 
 def _name_in(key: str, slot: str, recipe: Recipe) -> str | None:

@@ -12,7 +12,7 @@ from ..catalog import find_entry
 from ..condition.number import condition_number
 from .families import FAMILIES, paper_values
 from .fit import linear_fit, min_max
-from .study import Context, Data, Study
+from .study import STUDIES, Context, Data, Study
 from .sweep import Training, train_sweep
 
 if TYPE_CHECKING:
@@ -198,9 +198,8 @@ _CLAIM = (
 
 
 def _study(name: str, title: str, how: str, sweep: str, small: dict[str, Any], full: dict[str, Any]) -> Study:
-    return Study(
-        name, title, _CLAIM.format(how=how, sweep=sweep), _SMALL | small, _PAPER | full, _of(name), words, draw
-    )
+    claim = _CLAIM.format(how=how, sweep=sweep)
+    return STUDIES.register(Study(name, title, claim, _SMALL | small, _PAPER | full, _of(name), words, draw, order=20))
 
 
 WAVE = _study(

@@ -14,7 +14,7 @@ from ..solve.linear import preconditioned_loss
 from ..solve.settings import Settings
 from ..train import LeastSquares
 from .follow import follow, logarithmic_marks
-from .study import Context, Data, Study
+from .study import STUDIES, Context, Data, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -138,4 +138,6 @@ STUDY = Study(
     compute,
     words,
     draw,
+    order=30,
 )
+STUDIES.register(STUDY)

@@ -14,7 +14,7 @@ from ..catalog.inverse_entry import InverseEntry
 from ..errors import PcpinnError
 from ..invert.observations import Observations
 from ..invert.solution import InverseSolution
-from .study import Context, Data, Sizes, Study
+from .study import STUDIES, Context, Data, Sizes, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,9 +39,10 @@ PAPER = {
 
 def find_inverse_entry(name: str | None) -> InverseEntry:
     """Raises PcpinnError for a problem that has nothing unknown."""
-    if name not in INVERSE:
-        raise PcpinnError(f"{name!r} is no inverse problem of the catalog", f"use one of {', '.join(INVERSE)}")
-    return INVERSE[name]
+    entry = INVERSE.get(name)
+    if entry is None:
+        raise PcpinnError(f"{name!r} is no inverse problem of the catalog", f"use one of {', '.join(INVERSE.names())}")
+    return entry
 
 
 def attempt(
@@ -200,4 +201,6 @@ STUDY = Study(
     words,
     draw,
     problem="poisson-inv",
+    order=70,
 )
+STUDIES.register(STUDY)

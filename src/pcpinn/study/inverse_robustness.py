@@ -11,7 +11,7 @@ import numpy as np
 from ..catalog.inverse_entry import InverseEntry
 from ..invert.observations import Observations
 from .inverse_comparison import attempt, find_inverse_entry, mesh_changes
-from .study import Context, Data, Sizes, Study
+from .study import STUDIES, Context, Data, Sizes, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -180,4 +180,6 @@ STUDY = Study(
     words,
     draw,
     problem="poisson-inv",
+    order=80,
 )
+STUDIES.register(STUDY)

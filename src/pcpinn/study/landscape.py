@@ -16,7 +16,7 @@ from ..solve.build import make_discretisation, make_mesh, make_network
 from ..solve.linear import preconditioned_loss
 from ..train import Loss
 from .follow import even_marks, follow
-from .study import Context, Data, Study
+from .study import STUDIES, Context, Data, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -177,4 +177,6 @@ STUDY = Study(
     compute,
     words,
     draw,
+    order=40,
 )
+STUDIES.register(STUDY)

@@ -16,7 +16,7 @@ from ..solve.linear import preconditioned_loss
 from ..solve.settings import Settings
 from ..train import LeastSquares
 from .follow import follow, logarithmic_marks
-from .study import Context, Data, Study
+from .study import STUDIES, Context, Data, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -144,4 +144,6 @@ STUDY = Study(
     words,
     draw,
     problem="poisson2d-c",
+    order=50,
 )
+STUDIES.register(STUDY)

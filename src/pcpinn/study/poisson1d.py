@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..catalog import find_entry
 from ..condition.number import condition_number
-from .study import Context, Data, Study
+from .study import STUDIES, Context, Data, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,4 +71,6 @@ STUDY = Study(
     compute,
     words,
     draw,
+    order=10,
 )
+STUDIES.register(STUDY)

@@ -22,7 +22,7 @@ from ..solve.linear import preconditioned_loss
 from ..train import Adam, LeastSquares
 from .fit import linear_fit
 from .follow import follow
-from .study import Context, Data, Study
+from .study import STUDIES, Context, Data, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -185,4 +185,6 @@ STUDY = Study(
     compute,
     words,
     draw,
+    order=60,
 )
+STUDIES.register(STUDY)

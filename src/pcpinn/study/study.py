@@ -18,6 +18,7 @@ from ..environment import describe_environment
 from ..errors import PcpinnError
 from ..files import read_json, write_atomically, write_json
 from ..progress import Progress
+from ..recipes import Registry
 from ..solve.build import make_device
 from .unfinished import clear, make_folder
 
@@ -62,6 +63,7 @@ class Study:
         words: says in sentences what the data show.
         draw: the figure, from the data alone.
         problem: the default problem of a study that can be made on any; None for others.
+        order: its place in lists, from small to large.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Study:
     words: Callable[[Data], list[str]]
     draw: Callable[[Data], Figure]
     problem: str | None = None
+    order: int = 1000
 
     def sizes(self, full: bool, changes: Mapping[str, str]) -> dict[str, Any]:
         """Small or full sizes, with some changed.
@@ -88,6 +91,19 @@ class Study:
                 raise PcpinnError(f"the study {self.name} has no size {key!r}", remedy)
             sizes[key] = _parsed(key, text, sizes[key])
         return sizes
+
+
+STUDIES: Registry[Study] = Registry("study", "studies", lambda study: study.order)
+
+
+def find_study(name: str) -> Study:
+    """The study called `name`; near misses are suggested."""
+    found = STUDIES.get(name)
+    if found is not None:
+        return found
+    close = difflib.get_close_matches(name, STUDIES.names(), n=1)
+    remedy = f"did you mean {close[0]}?" if close else f"use one of {', '.join(STUDIES.names())}"
+    raise PcpinnError(f"there is no study {name!r}", remedy)
 
 
 def conduct(

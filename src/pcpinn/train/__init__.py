@@ -1,5 +1,6 @@
 """Training: losses, optimisers, the loop, its history and its checkpoints."""
 
+from ..recipes import import_all
 from .adam import Adam
 from .checkpoint import Checkpoints, Snapshot
 from .gauss_newton import GaussNewton
@@ -11,6 +12,8 @@ from .loss import Loss
 from .optimiser import Optimiser
 from .soap import SOAP
 from .torch_optimiser import TorchOptimiser
+
+import_all(__name__)  # a new file registers itself
 
 __all__ = [
     "LBFGS",

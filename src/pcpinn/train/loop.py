@@ -85,7 +85,7 @@ def train(
             problem.restore(resume.loss)
         with torch.no_grad():
             problem.theta.copy_(resume.theta)
-    progress.stage(f"training ({optimiser.name})", stopping.iterations)
+    progress.stage(f"training ({optimiser.label})", stopping.iterations)
     started = time.perf_counter() - before
     iteration, loss, reason = first, history.rows[-1][2] if history.rows else math.inf, "iterations"
     seconds = before

@@ -73,6 +73,11 @@ class TorchOptimiser(Optimiser):
         return ALGORITHMS.find(self.algorithm)
 
     @property
+    def label(self) -> str:
+        """Whose it is, and which."""
+        return f"torch {self.algorithm}"
+
+    @property
     def arguments(self) -> dict[str, Any]:
         """The options, as keyword arguments of the class."""
         return _parsed(self.options)

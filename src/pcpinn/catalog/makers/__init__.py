@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from ...errors import PcpinnError
 from ...progress import Progress
+from ...recipes import import_all
 from ...solution.reference import Reference
-from .maker import Agreement, Level, Maker, agreement
+from .maker import MAKERS, Agreement, Level, Maker, agreement
 
-# problem -> module here that defines MAKER
-MAKERS: dict[str, str] = {
-    "burgers2d-c": "burgers2d_c",
-    "gs": "gs",
-    "heat2d-cg": "heat2d_cg",
-    "heat2d-lt": "heat2d_lt",
-    "heat2d-vc": "heat2d_vc",
-    "ks": "ks",
-    "ns2d-c": "ns2d_c",
-    "ns2d-cg": "ns2d_cg",
-    "ns2d-lt": "ns2d_lt",
-    "poisson2d-ms": "poisson2d_ms",
-    "poisson3d-cg": "poisson3d_cg",
-    "wave2d-cg": "wave2d_cg",
-}
+import_all(__name__)
 
 
 def find_maker(name: str) -> Maker:
     """The maker of a problem's reference."""
-    if name not in MAKERS:
+    maker = MAKERS.get(name)
+    if maker is None:
         raise PcpinnError(
-            f"the reference of {name!r} is not computed level by level", f"those that are: {', '.join(sorted(MAKERS))}"
+            f"the reference of {name!r} is not computed level by level", f"those that are: {', '.join(MAKERS.names())}"
         )
-    maker: Maker = import_module(f".{MAKERS[name]}", __name__).MAKER
     return maker
 
 

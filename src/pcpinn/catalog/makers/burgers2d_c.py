@@ -14,7 +14,7 @@ import scipy.fft
 from ..burgers2d_start import burgers2d_start
 from ..evaluation import grid_points
 from .exponential import Etdrk4
-from .maker import Level, Maker
+from .maker import MAKERS, Level, Maker
 
 _GRID = np.arange(64) / 64
 _TIMES = np.linspace(0, 1, 11)
@@ -117,3 +117,4 @@ MAKER = Maker(
     values=values,
     components=(0, 1),
 )
+MAKERS.register(MAKER)

@@ -7,7 +7,7 @@ import scipy.fft
 
 from ..evaluation import grid_points
 from .exponential import march
-from .maker import Level, Maker
+from .maker import MAKERS, Level, Maker
 
 _GRID = np.linspace(-1, 1, 65)
 _TIMES = np.linspace(0, 200, 21)
@@ -78,3 +78,4 @@ MAKER = Maker(
     check_level=2,
     components=(0, 1),
 )
+MAKERS.register(MAKER)

@@ -12,7 +12,7 @@ from ...mesh.netgen_mesher import mesh_shape
 from ..evaluation import points_outside_disks
 from ..heat2d_cg import LARGE, LOWER, SMALL, UPPER, plate
 from ..reference_file import space_time_points
-from .maker import Level, Maker
+from .maker import MAKERS, Level, Maker
 from .radau import radau
 
 _TIMES = np.linspace(0, 3, 31)
@@ -108,3 +108,4 @@ MAKER = Maker(
     values=values,
     check_level=2,
 )
+MAKERS.register(MAKER)

@@ -13,7 +13,7 @@ import scipy.fft
 
 from ..evaluation import grid_points
 from .exponential import march
-from .maker import Level, Maker
+from .maker import MAKERS, Level, Maker
 
 _GRID = np.linspace(0, 1, 21)
 _TIMES = np.linspace(0, 100, 501)
@@ -72,3 +72,4 @@ MAKER = Maker(
     values=values,
     check_level=2,
 )
+MAKERS.register(MAKER)

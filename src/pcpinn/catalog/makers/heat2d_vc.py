@@ -9,7 +9,7 @@ import numpy as np
 
 from ..evaluation import grid_points
 from ..random_field import SIZE, two_phases
-from .maker import Level, Maker
+from .maker import MAKERS, Level, Maker
 from .radau import radau
 from .tensor_elements import Line, diffusion
 
@@ -63,3 +63,4 @@ MAKER = Maker(
     points=points,
     values=values,
 )
+MAKERS.register(MAKER)

@@ -11,7 +11,7 @@ import scipy.fft
 
 from ..evaluation import grid_points
 from .exponential import march
-from .maker import Level, Maker
+from .maker import MAKERS, Level, Maker
 
 _GRID = 2 * np.pi * np.arange(512) / 512
 _TIMES = np.linspace(0, 1, 251)
@@ -61,3 +61,4 @@ MAKER = Maker(
     values=values,
     check_level=3,
 )
+MAKERS.register(MAKER)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import PcpinnError
 from ...progress import Progress
+from ...recipes import Registry
 from ...solution.reference import Reference
 
 
@@ -83,6 +84,9 @@ class Maker:
             points, values, components=self.components, kind="certified", error=differences[-1], note=note
         )
         return reference, made
+
+
+MAKERS: Registry[Maker] = Registry("reference", "makers", lambda maker: maker.name)
 
 
 def distance(u: np.ndarray, r: np.ndarray) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..evaluation import grid_points
-from .maker import Level, Maker
+from .maker import MAKERS, Level, Maker
 from .steady_flow import steady_flow
 from .taylor_hood import TaylorHood, graded
 
@@ -52,3 +52,4 @@ MAKER = Maker(
     values=values,
     components=(0, 1, 2),
 )
+MAKERS.register(MAKER)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..evaluation import grid_points
 from ..reference_file import space_time_points
-from .maker import Level, Maker
+from .maker import MAKERS, Level, Maker
 from .taylor_hood import TaylorHood, graded
 from .tensor_elements import gauss
 from .unsteady_flow import UnsteadyFlow
@@ -105,3 +105,4 @@ MAKER = Maker(
     values=values,
     components=(0, 1, 2),
 )
+MAKERS.register(MAKER)

@@ -13,7 +13,7 @@ import scipy.sparse.linalg as spla
 from ..evaluation import grid_points
 from ..poisson2d_ms import C0, C1, CELLS, LOWER, UPPER
 from ..poisson2d_ms import A as COEFFICIENT
-from .maker import Level, Maker
+from .maker import MAKERS, Level, Maker
 from .tensor_elements import Line, diffusion
 
 _GRID = np.linspace(LOWER, UPPER, 101)
@@ -79,3 +79,4 @@ MAKER = Maker(
     values=values,
     check_level=2,
 )
+MAKERS.register(MAKER)

@@ -15,7 +15,7 @@ from skfem.helpers import dot, grad
 from skfem.refdom import RefTet
 
 from ..poisson3d_cg import BALLS, JUMP, K_ABOVE, K_BELOW
-from .maker import Level, Maker
+from .maker import MAKERS, Level, Maker
 
 _SIZES = (0.1, 0.0707, 0.05, 0.0354, 0.025)
 _CHUNK = 5_000  # cells that are integrated together
@@ -183,3 +183,4 @@ MAKER = Maker(
     points=points,
     values=values,
 )
+MAKERS.register(MAKER)

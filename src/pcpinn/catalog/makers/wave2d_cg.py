@@ -13,7 +13,7 @@ import numpy as np
 
 from ..evaluation import grid_points
 from ..random_field import SIZE, two_phases
-from .maker import Level, Maker
+from .maker import MAKERS, Level, Maker
 from .spectral_wave import LobattoLine, wave
 
 _GRID = np.linspace(-1, 1, 51)
@@ -63,3 +63,4 @@ MAKER = Maker(
     points=points,
     values=values,
 )
+MAKERS.register(MAKER)

@@ -142,7 +142,7 @@ def march(
         stopped_by="all steps",
         loss=history.rows[-1][2],
         seconds=train_s,
-        optimiser=solver.optimiser.name,
+        optimiser=solver.optimiser.label,
         optimiser_reason="after least-squares steps of the last layer",
         discretisation="march",
         mesh=mesh,
