@@ -56,21 +56,19 @@ def test_prepared_problems_remember_what_they_were_made_with(capfd, tmp_path):
     assert {"cells=6", "iterations=3", "certify=false", "device=cpu"} <= set(line(tmp_path / "r"))
 
 
-def test_values_as_one_types_them():
-    given = {
-        "cells": (4, 5),
-        "kinks": ((-2.0, 2.0), (0.0,)),
-        "curved": True,
-        "size": None,
-        "damping": 1e-3,
-        "n": "x",
-    }
-    typed = {
-        "cells": "4,5",
-        "kinks": "-2.0,2.0;0.0",
-        "curved": "true",
-        "size": "none",
-        "damping": "0.001",
-        "n": "x",
-    }
-    assert as_typed(given) == typed
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ((4, 5), "4x5"),
+        (((-2.0, 2.0), (0.0,)), "-2,2;0"),
+        ([[-2.0, 2.0], [0.0]], "-2,2;0"),
+        (True, "true"),
+        (None, "none"),
+        (1e-3, "0.001"),
+        (0.1234567890123, "0.1234567890123"),
+        ("x", "x"),
+    ],
+)
+def test_values_as_one_types_them(value, text):
+    """In full: the line makes the very same run."""
+    assert as_typed({"key": value}) == {"key": text}

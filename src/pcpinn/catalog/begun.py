@@ -15,7 +15,12 @@ from ..solve.settings import Settings
 
 def as_typed(changes: Mapping[str, Any]) -> dict[str, str]:
     """Changes of settings as one types them, to be recorded."""
-    return {key: as_text(tuple(value) if isinstance(value, list) else value) for key, value in changes.items()}
+    return {key: as_text(_tuples(value)) for key, value in changes.items()}
+
+
+def _tuples(value: Any) -> Any:
+    """Lists as tuples, those in them too."""
+    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
 
 
 @dataclass(frozen=True)
