@@ -90,15 +90,15 @@ class Preconditioned:
     ) -> None:
         self.matrix, self.solver, self._explicit = matrix, solver, explicit
         self.dtype, self.device = dtype, b.device if device is None else torch.device(device)
-        self._solved = solver.apply(b).to(self.device)
+        self._solved = solver.apply(b)  # where P is
         self._weigh(weights)
 
     def _weigh(self, weights: np.ndarray) -> None:
         self.weights = weights
-        self._root = torch.from_numpy(np.sqrt(weights)).to(self.device).reshape(self._solved.shape)
-        right = (self._root * self._solved).reshape(-1)
+        root = torch.from_numpy(np.sqrt(weights)).reshape(self._solved.shape)
+        right = (root.to(self._solved.device) * self._solved).reshape(-1)
         self.target_norm = float(right.norm())
-        self._rhs = right.to(self.dtype)
+        self._root, self._rhs = root.to(self.device), right.to(self.device, self.dtype)
 
     def reweighted(self, weights: np.ndarray) -> Preconditioned:
         """The same with other weights (N,) of the norm."""
