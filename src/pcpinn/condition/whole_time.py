@@ -73,7 +73,8 @@ def solve_in_steps(slabs: TimeSlabs, degree: int, quadrature: int | None = None)
         PcpinnError: when a step does not converge.
     """
     times = slabs.mesh.times
-    space = MarchSpace(_of_evolving_fields(slabs), slabs.mesh.space, (times[0], times[-1]), degree, quadrature)
+    ends, element = (times[0], times[-1]), slabs.space.element
+    space = MarchSpace(_of_evolving_fields(slabs), slabs.mesh.space, ends, degree, quadrature, element=element)
     scheme = step_scheme(slabs.scheme.name, slabs.scheme.order)
     known = space.initial_values()[None]
     layers = [known]

@@ -1,6 +1,9 @@
-"""Nodal Lagrange elements on simplices, by dimension and degree."""
+"""Nodal elements on simplices, by name, dimension and degree."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import skfem
@@ -9,6 +12,7 @@ from skfem.element import Element, ElementH1
 from skfem.refdom import RefLine
 
 from ..errors import PcpinnError
+from ..recipes import Registry
 
 
 class LagrangeLine(ElementH1):
@@ -35,7 +39,7 @@ class LagrangeLine(ElementH1):
         return self._shapes[i](X[0]), self._shapes[i].deriv()(X[0])[None]
 
 
-_ELEMENTS = {
+_LAGRANGE = {
     (1, 1): skfem.ElementLineP1,
     (1, 2): lambda: LagrangeLine(2),
     (1, 3): lambda: LagrangeLine(3),
@@ -51,10 +55,59 @@ _ELEMENTS = {
 
 def lagrange_element(dimension: int, degree: int) -> Element:
     """The Lagrange element of a degree on intervals (1), triangles (2) or tetrahedra (3)."""
-    try:
-        return _ELEMENTS[dimension, degree]()
-    except KeyError:
-        raise PcpinnError(
-            f"there are no elements of degree {degree} in {dimension} dimensions",
-            "degrees 1 to 4 exist on intervals and triangles, 1 and 2 on tetrahedra",
-        ) from None
+    return _LAGRANGE[dimension, degree]()
+
+
+@dataclass(frozen=True)
+class ElementFamily:
+    """Nodal elements of one kind on simplices, of several degrees.
+
+    Attributes:
+        name: the key `element` of `pcpinn.Meshing`.
+        make: dimension, degree -> an element of scikit-fem for scalar functions, continuous across facets, whose degrees of
+            freedom are the values at its `doflocs`.
+        highest: the highest degree by dimension; a dimension that is not there has no elements.
+    """
+
+    name: str
+    make: Callable[[int, int], Element]
+    highest: Mapping[int, int]
+
+    def element(self, dimension: int, degree: int) -> Element:
+        """That of a degree.
+
+        Raises:
+            PcpinnError: when there is none, or it has other degrees of freedom than values at nodes.
+        """
+        if not 1 <= degree <= self.highest.get(dimension, 0):
+            exist = [f"degrees 1 to {k} on {_CELLS[d]}" for d, k in sorted(self.highest.items())]
+            raise PcpinnError(
+                f"there are no {self.name} elements of degree {degree} in {dimension} dimensions",
+                f"there are {', '.join(exist)}",
+            )
+        element = self.make(dimension, degree)
+        if not _is_nodal(element, dimension):
+            raise PcpinnError(
+                f"the degrees of freedom of element={self.name} are not values at nodes, as networks have them",
+                "use element=lagrange",
+            )
+        return element
+
+
+_CELLS = {1: "intervals", 2: "triangles", 3: "tetrahedra"}
+
+
+def _is_nodal(element: Element, dimension: int) -> bool:
+    """Whether shape function i is a scalar that is one at node i and zero at the others."""
+    nodes = np.asarray(getattr(element, "doflocs", np.nan), dtype=float)  # (b, d)
+    shapes = getattr(element, "lbasis", None)  # elements with derivatives as degrees of freedom have no such thing
+    if shapes is None or nodes.ndim != 2 or nodes.shape[1] != dimension or not np.isfinite(nodes).all():
+        return False
+    values = [np.asarray(shapes(nodes.T, i)[0]) for i in range(len(nodes))]
+    return all(v.shape in ((), (len(nodes),)) for v in values) and np.allclose(
+        [np.broadcast_to(v, len(nodes)) for v in values], np.eye(len(nodes)), atol=1e-8
+    )
+
+
+ELEMENTS: Registry[ElementFamily] = Registry("element", "elements")
+ELEMENTS.register(ElementFamily("lagrange", lagrange_element, {1: 4, 2: 4, 3: 2}))

@@ -39,10 +39,11 @@ class FiniteElements:
         degree: int = 1,
         quadrature_order: int | None = None,
         coefficients: Tensor | None = None,
+        element: str = "lagrange",
     ) -> None:
         problem.check_boundaries(mesh.boundary_names)
         self.problem, self.mesh = problem, mesh
-        self.space = Space(mesh, problem.unknowns, degree, quadrature_order)
+        self.space = Space(mesh, problem.unknowns, degree, quadrature_order, element)
         self.pointwise = Pointwise(problem)
         self.coefficients = coefficients
         refuse_mixed(check_start(problem, self.sample_points()))

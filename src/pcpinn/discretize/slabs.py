@@ -50,6 +50,7 @@ class TimeSlabs:
         degree: int = 2,
         quadrature: int | None = None,
         coefficients: Tensor | None = None,
+        element: str = "lagrange",
     ) -> None:
         if scheme not in SCHEMES:
             raise PcpinnError(f"scheme={scheme!r} is not a choice", f"use {', '.join(SCHEMES)}")
@@ -58,7 +59,7 @@ class TimeSlabs:
         problem.check_boundaries(mesh.boundary_names)
         self.problem, self.mesh = problem, mesh
         self.scheme = TimeScheme(scheme, mesh.times, order)
-        self.space = Space(mesh.space, problem.unknowns, degree, quadrature)
+        self.space = Space(mesh.space, problem.unknowns, degree, quadrature, element)
         self.pointwise = Pointwise(problem)
         self.jets = Jets(self.pointwise, strong=scheme != "galerkin")
         self.coefficients = coefficients

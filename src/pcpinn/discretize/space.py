@@ -14,11 +14,11 @@ from skfem.quadrature import get_quadrature
 
 from ..mesh.mesh import Mesh
 from ..problem.field import Field
-from .elements import lagrange_element
+from .elements import ELEMENTS
 
 
 class ScalarSpace:
-    """Continuous Lagrange functions of one degree on a mesh.
+    """Continuous functions on a mesh, given by their values at the nodes of elements of one degree.
 
     Attributes:
         size: number of nodes n.
@@ -26,9 +26,9 @@ class ScalarSpace:
         cell_nodes: (c, b) node numbers of each cell.
     """
 
-    def __init__(self, mesh: Mesh, degree: int) -> None:
+    def __init__(self, mesh: Mesh, degree: int, element: str = "lagrange") -> None:
         self.mesh, self.degree = mesh, degree
-        self.element = lagrange_element(mesh.dimension, degree)
+        self.element = ELEMENTS.find(element).element(mesh.dimension, degree)
         dofs = Dofs(mesh.skfem, self.element)
         self.size = int(dofs.N)
         self.cell_nodes = np.ascontiguousarray(dofs.element_dofs.T.astype(np.int64))
@@ -136,10 +136,17 @@ class Space:
     Unknowns are numbered component by component; `offsets[i]` is where component i starts.
     """
 
-    def __init__(self, mesh: Mesh, fields: tuple[Field, ...], degree: int, quadrature_order: int | None = None) -> None:
-        self.mesh, self.fields = mesh, fields
+    def __init__(
+        self,
+        mesh: Mesh,
+        fields: tuple[Field, ...],
+        degree: int,
+        quadrature_order: int | None = None,
+        element: str = "lagrange",
+    ) -> None:
+        self.mesh, self.fields, self.element = mesh, fields, element
         degrees = [f.degree_in(degree) for f in fields]
-        by_degree = {k: ScalarSpace(mesh, k) for k in sorted(set(degrees))}
+        by_degree = {k: ScalarSpace(mesh, k, element) for k in sorted(set(degrees))}
         self.scalar = [by_degree[k] for f, k in zip(fields, degrees, strict=True) for _ in range(f.components)]
         self.offsets = np.concatenate([[0], np.cumsum([s.size for s in self.scalar])]).astype(np.int64)
         # Exact for mass matrices on straight cells; one more order for coefficients, two for curved cells.

@@ -44,7 +44,7 @@ class SpatialForm:
     Args:
         problem: of first order in time, on a domain with time.
         mesh: of space.
-        degree, quadrature: of the elements.
+        degree, quadrature, element: of the elements.
         device: where to compute. Functions of the problem that hold tensors of their own are called on the CPU.
     """
 
@@ -55,9 +55,10 @@ class SpatialForm:
         degree: int,
         quadrature: int | None = None,
         device: torch.device | str = "cpu",
+        element: str = "lagrange",
     ) -> None:
         self.problem, self.mesh = problem, mesh
-        self.space = Space(mesh, problem.unknowns, degree, quadrature)
+        self.space = Space(mesh, problem.unknowns, degree, quadrature, element)
         self.pointwise = Pointwise(problem)
         self.jets = Jets(self.pointwise, strong=True)
         self.size, self.components = self.space.size, self.space.components

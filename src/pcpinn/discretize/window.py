@@ -34,7 +34,7 @@ class MarchSpace:
         problem: of first order in time, on a domain with time.
         mesh: of space.
         times: (start, end) of the march.
-        degree, quadrature: of the elements.
+        degree, quadrature, element: of the elements.
         device: where residuals and matrices are computed.
     """
 
@@ -46,11 +46,12 @@ class MarchSpace:
         degree: int,
         quadrature: int | None = None,
         device: torch.device | str = "cpu",
+        element: str = "lagrange",
     ) -> None:
         refuse_coordinate(problem, "a march")
         problem.check_boundaries([*mesh.boundary_names, *ENDS])
         self.problem, self.mesh, self.start_time = problem, mesh, times[0]
-        self.form = SpatialForm(problem, mesh, degree, quadrature, device)
+        self.form = SpatialForm(problem, mesh, degree, quadrature, device, element)
         self._probes = times[0] + (times[1] - times[0]) * np.array(_PROBES)
         samples = [self.form.sample_points(float(t)) for t in self._probes]
         refuse_second(check_start(problem, torch.cat(samples)))

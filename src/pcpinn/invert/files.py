@@ -15,10 +15,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..discretize.space import ScalarSpace
 from ..errors import PcpinnError
 from ..files import read_tensors, write_tensors
-from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network import MLP, Architecture
 from ..solution.folder import finish_run
 from ..solution.load import load_forward, loads
@@ -130,8 +128,3 @@ def _posterior(folder: Path, plain: Solution) -> Any:
     if not path.exists():
         return None
     return restored_uncertainty(path, plain)
-
-
-def coefficient_space(mesh: AnyMesh, degree: int) -> ScalarSpace:
-    """Where coefficients have their nodes."""
-    return ScalarSpace(mesh.space if isinstance(mesh, SlabMesh) else mesh, degree)

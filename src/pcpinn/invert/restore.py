@@ -55,16 +55,16 @@ def restored_uncertainty(path: Path, plain: Solution) -> Uncertainty:
 def restored_form(plain: Solution) -> FiniteElements | TimeSlabs:
     """The discretisation of a run, from its mesh, fields and settings; for nodes and interpolation alone."""
     settings, mesh = Settings.from_dict(plain.settings), plain.mesh
+    recipe = settings.mesh
     names = {name: Neumann(0.0) for name in mesh.boundary_names if not (mesh.has_time and name in ENDS)}
     source = _nothing(len(plain.fields))
     if not isinstance(mesh, SlabMesh):
         stand_in = Problem(mesh, source=source, fields=plain.fields, boundary=_per_field(names, plain))
-        return FiniteElements(stand_in, mesh, settings.mesh.degree, settings.mesh.quadrature)
+        return FiniteElements(stand_in, mesh, recipe.degree, recipe.quadrature, element=recipe.element)
     conditions = {**names, "initial": {f.name: Initial(_zeros(f.components)) for f in plain.fields}}
     stand_in = Problem(mesh, source=source, fields=plain.fields, boundary=_per_field(conditions, plain))
-    return TimeSlabs(
-        stand_in, mesh, settings.time.scheme, settings.time.order, settings.mesh.degree, settings.mesh.quadrature
-    )
+    scheme, order = settings.time.scheme, settings.time.order
+    return TimeSlabs(stand_in, mesh, scheme, order, recipe.degree, recipe.quadrature, element=recipe.element)
 
 
 def _zeros(components: int) -> float | list[float]:

@@ -40,17 +40,24 @@ def make_equations(family: Family, mesh: AnyMesh, settings: Settings) -> Equatio
                 raise PcpinnError(
                     f"coefficient {name!r} depends on time, which slabs of time do not take", "use time=simplex"
                 )
-        count = ScalarSpace(mesh.space, extended.unknowns[0].degree_in(recipe.degree)).size
+        count = ScalarSpace(mesh.space, extended.unknowns[0].degree_in(recipe.degree), recipe.element).size
         start = family.start.expand(count, -1).clone()
         return Equations(
             family,
             TimeSlabs(
-                extended, mesh, settings.time.scheme, settings.time.order, recipe.degree, recipe.quadrature, start
+                extended,
+                mesh,
+                settings.time.scheme,
+                settings.time.order,
+                recipe.degree,
+                recipe.quadrature,
+                start,
+                recipe.element,
             ),
         )
-    count = ScalarSpace(mesh, extended.unknowns[0].degree_in(recipe.degree)).size
+    count = ScalarSpace(mesh, extended.unknowns[0].degree_in(recipe.degree), recipe.element).size
     start = family.start.expand(count, -1).clone()
-    form = FiniteElements(extended, mesh, recipe.degree, recipe.quadrature, start)
+    form = FiniteElements(extended, mesh, recipe.degree, recipe.quadrature, start, recipe.element)
     _refuse_moving_density(family, form)
     return Equations(family, form)
 

@@ -19,6 +19,7 @@ class Meshing(Recipe):
         size: target size of cells; by default 1/25 of the domain.
         cells: number of cells along each axis of a box, instead of a size.
         degree: polynomial degree of the elements; a field may have its own.
+        element: their kind: lagrange, or one of a plug-in.
         curved: use curved triangles along curved boundaries.
         curvature: cells per radius of curvature.
         grading: how fast cells grow, from 0 (slowly) to 1.
@@ -34,6 +35,7 @@ class Meshing(Recipe):
     size: float | None = None
     cells: tuple[int, ...] | None = None
     degree: int = 2
+    element: str = "lagrange"
     curved: bool = True
     curvature: float | None = None
     grading: float | None = None
@@ -79,6 +81,7 @@ class Differences(Recipe):
 
     # What finite elements could choose, as finite differences have it.
     degree: ClassVar[int] = 1
+    element: ClassVar[str] = "lagrange"
     curved: ClassVar[bool] = False
     curvature: ClassVar[float | None] = None
     quadrature: ClassVar[int | None] = None

@@ -54,12 +54,14 @@ def make_discretisation(problem: Problem, mesh: AnyMesh, settings: Settings) -> 
     if isinstance(mesh, SlabMesh):
         if not isinstance(time, Slabs):
             raise PcpinnError("the mesh is one of slabs of time", "set time=slabs")
-        return TimeSlabs(problem, mesh, time.scheme, time.order, recipe.degree, recipe.quadrature)
+        return TimeSlabs(
+            problem, mesh, time.scheme, time.order, recipe.degree, recipe.quadrature, element=recipe.element
+        )
     if isinstance(time, Slabs | March):
         raise PcpinnError(f"time={time.name} needs a mesh of slabs", "leave the mesh out")
     if isinstance(recipe, Differences):
         return FiniteDifferences(problem, mesh)
-    return FiniteElements(problem, mesh, recipe.degree, recipe.quadrature)
+    return FiniteElements(problem, mesh, recipe.degree, recipe.quadrature, element=recipe.element)
 
 
 def refuse_free(problem: Problem) -> None:

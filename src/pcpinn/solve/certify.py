@@ -17,6 +17,7 @@ import torch
 
 from ..discretize.discrete_equation import DiscreteEquation
 from ..discretize.discretisation import check_functions
+from ..discretize.elements import ELEMENTS
 from ..discretize.finite_elements import FiniteElements
 from ..discretize.linear_solves import solve_krylov
 from ..discretize.nonlinear import linearised_system
@@ -37,7 +38,6 @@ from .build import make_mesh
 from .settings import Settings
 from .start import nodal_start
 
-_HIGHEST_DEGREE = {1: 4, 2: 4, 3: 2}
 _AFFORDABLE_UNKNOWNS = {1: 10**6, 2: 400_000, 3: 80_000}
 _AFFORDABLE_SLABS = 10**6
 _BOUNDED_UNKNOWNS = {1: 10**6, 2: 60_000, 3: 20_000}  # the bound needs a complete factorisation
@@ -146,18 +146,21 @@ def _finer(problem: Problem, mesh: AnyMesh, settings: Settings) -> tuple[FiniteE
 def _finer_slabs(problem: Problem, mesh: SlabMesh, settings: Settings) -> tuple[TimeSlabs, str]:
     """One degree more in space (or smaller cells) and one more layer per slab of time."""
     degree, order = settings.mesh.degree, min(settings.time.order + 1, 12)
-    if degree < _HIGHEST_DEGREE[mesh.space.dimension]:
+    element = settings.mesh.element
+    if degree < ELEMENTS.find(element).highest[mesh.space.dimension]:
         degree, how = degree + 1, f"degree {degree + 1} on the same mesh"
     else:
         mesh, how = SlabMesh(refined(mesh.space), mesh.times), f"degree {degree} on cells of half the size"
-    return TimeSlabs(problem, mesh, settings.time.scheme, order, degree), f"{how}, {order} time levels per slab"
+    finer = TimeSlabs(problem, mesh, settings.time.scheme, order, degree, element=element)
+    return finer, f"{how}, {order} time levels per slab"
 
 
 def _finer_elements(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[FiniteElements, str]:
     """One degree more where elements have it, else cells of half the size; curved boundaries are followed in any case."""
     d = mesh.dimension
     recipe = settings.mesh
-    highest = max([recipe.degree, *(f.degree or 0 for f in problem.unknowns)])
+    own_degree = max([recipe.degree, *(f.degree or 0 for f in problem.unknowns)])
+    highest = ELEMENTS.find(recipe.element).highest[d]
     own = isinstance(problem.domain, Mesh)
     if isinstance(recipe, Meshing) and not own and not recipe.curved:
         with contextlib.suppress(PcpinnError):  # without a mesher the straight mesh must do
@@ -168,17 +171,17 @@ def _finer_elements(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[F
         graded = ", graded further"
     if isinstance(recipe, Differences):
         degree, how = 2, "finite elements of degree 2 on the same grid"
-    elif highest < _HIGHEST_DEGREE[d]:
+    elif own_degree < highest:
         degree = recipe.degree + 1
         how = f"degree {degree} on the same mesh{graded}"
     else:
         degree, mesh = recipe.degree, refined(mesh)
         how = f"degree {degree} on cells of half the size"
     raised = tuple(
-        replace(f, degree=min(f.degree + 1, _HIGHEST_DEGREE[d])) if f.degree and degree > recipe.degree else f
+        replace(f, degree=min(f.degree + 1, highest)) if f.degree and degree > recipe.degree else f
         for f in problem.unknowns
     )
-    return FiniteElements(replace(problem, fields=raised), mesh, degree), how
+    return FiniteElements(replace(problem, fields=raised), mesh, degree, element=recipe.element), how
 
 
 def network_values(network: Network) -> Callable[[np.ndarray], np.ndarray]:

@@ -58,9 +58,8 @@ def march(
     plan = Plan(recipe.scheme, recipe.order, recipe.window, problem.components)
     windows = _windows(mesh.times, recipe.window)
     progress.stage("assembly")
-    space = MarchSpace(
-        problem, mesh.space, (mesh.times[0], mesh.times[-1]), settings.mesh.degree, settings.mesh.quadrature, device
-    )
+    elements, ends = settings.mesh, (mesh.times[0], mesh.times[-1])
+    space = MarchSpace(problem, mesh.space, ends, elements.degree, elements.quadrature, device, elements.element)
     _check(space)
     network = make_network(problem, mesh.space, settings, problem.components * plan.layers)
     spread_biases(network, options.seed)
