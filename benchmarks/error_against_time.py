@@ -240,7 +240,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             methods = [m for m in methods if METHODS[m].kind != "deepxde"]
     # what torch loads at first use must not count for the first method
     for solver in (solve, solve_pinn):
-        solver(CATALOG["poisson1d"].problem(1.0), cells=(4,), iterations=2, device=given.device)
+        solver(CATALOG.find("poisson1d").problem(1.0), cells=(4,), iterations=2, device=given.device)
     for case in cases:
         compare(case, methods, given.seconds, given.device, given.seed, given.out)
 

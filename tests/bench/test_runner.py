@@ -139,12 +139,13 @@ def test_a_diverged_run_is_run_again_on_retry(tmp_path):
     assert tiny.run(tmp_path / "b", tiny.plan(trials=1), retry=True)[key].finished
 
 
-def test_runs_of_a_preset_that_has_changed_are_told_and_run_again_on_retry(tmp_path, monkeypatch):
+def test_runs_of_a_preset_that_has_changed_are_told_and_run_again_on_retry(tmp_path, request):
     wanted = tiny.plan(trials=1)
     (before,) = tiny.run(tmp_path / "b", wanted).values()
     entry = execute.find_entry("poisson1d")
     other = replace(entry, presets={**entry.presets, "quick": {**entry.presets["quick"], "activation": "sin"}})
-    monkeypatch.setitem(CATALOG, "poisson1d", other)
+    request.addfinalizer(lambda: CATALOG.register(entry))
+    CATALOG.register(other)
     watch = Recorder()
     assert list(tiny.run(tmp_path / "b", wanted, watch=watch).values()) == [before]
     assert "1 runs were made with settings" in watch.notes[0]

@@ -10,9 +10,9 @@ from pcpinn.invert.setup import make_equations
 from pcpinn.solve.build import make_mesh
 
 
-@pytest.mark.parametrize("name", sorted(INVERSE))
+@pytest.mark.parametrize("name", sorted(INVERSE.names()))
 def test_the_truth_solves_the_equations(name):
-    entry = INVERSE[name]
+    entry = INVERSE.find(name)
     parameters, settings = entry.resolve("default", {"known_u": 1})
     family = entry.family(**parameters)
     equations = make_equations(family, make_mesh(family.base, settings), settings)
@@ -32,9 +32,9 @@ def test_the_truth_solves_the_equations(name):
     )
 
 
-@pytest.mark.parametrize("name", sorted(INVERSE))
+@pytest.mark.parametrize("name", sorted(INVERSE.names()))
 def test_data_are_the_truth_and_seeded_noise(name):
-    entry = INVERSE[name]
+    entry = INVERSE.find(name)
     first, again, other = (entry.data(seed, noise=0.1, points=2500) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first.values, again.values)
     assert not np.array_equal(first.values, other.values)

@@ -64,7 +64,7 @@ def test_all_problems_of_the_paper_are_here():
 
 @pytest.mark.parametrize("name", PAPER)
 def test_network_and_optimiser(name):
-    _, s = CATALOG[name].resolve("paper", {})
+    _, s = CATALOG.find(name).resolve("paper", {})
     n = s.network
     assert (n.depth, n.width) == PAPER[name].network
     assert (n.activation, n.initialisation) == ("silu", "torch")
@@ -79,7 +79,7 @@ def test_network_and_optimiser(name):
 @pytest.mark.parametrize("name", PAPER)
 def test_preconditioner_and_mesh(name):
     """ILU with the paper's drop tolerance: what `auto` takes where time has no scheme of its own, and in a march."""
-    _, s = CATALOG[name].resolve("paper", {})
+    _, s = CATALOG.find(name).resolve("paper", {})
     assert s.preconditioner.drop_tolerance == PAPER[name].drop
     assert s.preconditioner.name == ("stages" if s.marches else "ilu")
     assert s.marches or s.time is None or s.time.name == "simplex"
@@ -92,7 +92,7 @@ def test_preconditioner_and_mesh(name):
 @pytest.mark.parametrize("name", PAPER)
 def test_solver(name):
     """Time at once or in sub-intervals; Newton's method with equal shares of training, or the linear part alone."""
-    _, s = CATALOG[name].resolve("paper", {})
+    _, s = CATALOG.find(name).resolve("paper", {})
     paper = PAPER[name]
     assert s.optimiser.iterations == paper.iterations
     if paper.steps is None:
@@ -109,7 +109,7 @@ def test_solver(name):
 @pytest.mark.parametrize("name", PAPER)
 def test_steps_of_a_sub_interval_are_weighted_by_causality(name):
     """w_i of Algorithm 3; where there is one step in each there is nothing to weigh."""
-    _, s = CATALOG[name].resolve("paper", {})
+    _, s = CATALOG.find(name).resolve("paper", {})
     assert (s.marches and s.time.causality > 0) == (s.marches and s.time.window > 1)
 
 
@@ -118,7 +118,7 @@ def test_steps_of_a_sub_interval_are_weighted_by_causality(name):
     [("poisson-inv", (100, 100, None), LARGE, 10_000), ("heat-inv", (40, 40, 10), SMALL, 4000)],
 )
 def test_inverse_problems(name, cells, coefficient, warmup):
-    parameters, s = INVERSE[name].resolve("paper", {})
+    parameters, s = INVERSE.find(name).resolve("paper", {})
     assert (parameters["noise"], parameters["points"]) == (0.1, 2500)
     assert (*s.mesh.cells, s.time and s.time.steps) == cells
     assert (s.network.depth, s.network.width) == SMALL

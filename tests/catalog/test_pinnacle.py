@@ -83,7 +83,7 @@ def test_files_that_are_not_there_or_too_large(tmp_path, monkeypatch):
 
 
 def problem_of(name):
-    return CATALOG[name].problem()
+    return CATALOG.find(name).problem()
 
 
 def test_of_a_problem_in_time(tmp_path):

@@ -14,7 +14,7 @@ from pcpinn.solve.linear import preconditioned_loss
 
 
 def small_loss(**changes):
-    entry = CATALOG["poisson2d-cg"]
+    entry = CATALOG.find("poisson2d-cg")
     usual = {"size": 0.5, "degree": 1, "width": 5, "depth": 2, "feature_count": 1, "norm": "uniform"}
     parameters, settings = entry.resolve("quick", {**usual, **changes})
     problem = entry.problem(**parameters)

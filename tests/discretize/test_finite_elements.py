@@ -26,7 +26,7 @@ from skfem.helpers import ddot, div, dot, grad
 
 from pcpinn import Dirichlet, Disk, Field, Initial, Interval, Mesh, Natural, Neumann, Periodic, Pin, Problem, Robin
 from pcpinn.discretize.batches import cell_batches
-from pcpinn.discretize.elements import lagrange_element
+from pcpinn.discretize.elements import LAGRANGE
 from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.system import linear_system
 from pcpinn.errors import PcpinnError
@@ -245,7 +245,7 @@ def test_dirichlet_on_one_component_only():
 
 
 def skfem_element(dimension, degree):
-    return skfem.ElementLineP2() if (dimension, degree) == (1, 2) else lagrange_element(dimension, degree)
+    return skfem.ElementLineP2() if (dimension, degree) == (1, 2) else LAGRANGE.element(dimension, degree)
 
 
 def assert_same(A, rows, columns, expected):
@@ -457,4 +457,4 @@ def test_a_users_mesh_in_any_order(dimension, degree):
 @pytest.mark.parametrize(("dimension", "degree"), [(3, 3), (2, 5), (1, 0)])
 def test_missing_elements_are_refused(dimension, degree):
     with pytest.raises(PcpinnError, match=f"degree {degree} in {dimension} dimensions"):
-        lagrange_element(dimension, degree)
+        LAGRANGE.element(dimension, degree)

@@ -13,9 +13,9 @@ from pcpinn.study.study import Context
 SIZES = {**STUDY.small, "usual_points": 100, "points": (25,)}
 
 
-@pytest.mark.parametrize("name", INVERSE)
+@pytest.mark.parametrize("name", INVERSE.names())
 def test_cases_are_what_they_say(name):
-    entry = INVERSE[name]
+    entry = INVERSE.find(name)
     made = list(cases(entry, SIZES, seed=0))
     assert len({(c.name, c.value) for c in made}) == len(made)
     by_name = {(c.name, c.value): c for c in made}
@@ -33,21 +33,21 @@ def test_cases_are_what_they_say(name):
 
 
 def test_clusters_leave_most_of_the_domain_empty():
-    data = clustered(INVERSE["poisson-inv"], 3, 200, 0.1, seed=0)
+    data = clustered(INVERSE.find("poisson-inv"), 3, 200, 0.1, seed=0)
     assert len(data) == 200
     filled = {tuple(np.floor(10 * p).astype(int)) for p in data.points}
     assert len(filled) < 40
 
 
 def test_outliers_are_as_many_as_asked_for():
-    usual = INVERSE["heat-inv"].data(0, noise=0.1, points=100)
+    usual = INVERSE.find("heat-inv").data(0, noise=0.1, points=100)
     off = np.abs(with_outliers(usual, 0.2, seed=0).values - usual.values)
     assert (off > 0).sum() == 20
     assert off.max() == pytest.approx(1.0)
 
 
 def test_a_failure_is_a_row(monkeypatch):
-    entry = INVERSE["poisson-inv"]
+    entry = INVERSE.find("poisson-inv")
 
     def fails(*_, **__):
         raise PcpinnError("no luck", "try again")

@@ -83,8 +83,8 @@ def _tiny(tmp_path_factory, done):
 
 
 def test_all_are_here():
-    assert set(TINY) == set(STUDIES)
-    for study in STUDIES.values():
+    assert set(TINY) == set(STUDIES.names())
+    for study in STUDIES:
         assert set(study.small) == set(study.full)
         assert study.statement
 

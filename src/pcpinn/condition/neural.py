@@ -20,7 +20,7 @@ from torch import Tensor
 
 from ..discretize.discrete_equation import DiscreteEquation
 from ..discretize.discretisation import check_functions
-from ..discretize.elements import lagrange_element
+from ..discretize.elements import LAGRANGE
 from ..discretize.in_time import Simplices, Slabs
 from ..discretize.pointwise import BoundaryFlux, Pointwise
 from ..discretize.refine import refined
@@ -231,7 +231,7 @@ class _Search:
 def quadrature(mesh: Mesh, least: int) -> tuple[Tensor, Tensor]:
     """Points (n, d) and weights (n,), at least so many, over the cells of a mesh."""
     d = mesh.dimension
-    element = lagrange_element(d, 1)
+    element = LAGRANGE.element(d, 1)
     while 12 * len(mesh.cells) < least:
         mesh = refined(mesh)
     for order in range(4, 13):

@@ -53,8 +53,8 @@ _LAGRANGE = {
 }
 
 
-def lagrange_element(dimension: int, degree: int) -> Element:
-    """The Lagrange element of a degree on intervals (1), triangles (2) or tetrahedra (3)."""
+def _lagrange(dimension: int, degree: int) -> Element:
+    """On intervals (1), triangles (2) or tetrahedra (3)."""
     return _LAGRANGE[dimension, degree]()
 
 
@@ -110,4 +110,4 @@ def _is_nodal(element: Element, dimension: int) -> bool:
 
 
 ELEMENTS: Registry[ElementFamily] = Registry("element", "elements")
-ELEMENTS.register(ElementFamily("lagrange", lagrange_element, {1: 4, 2: 4, 3: 2}))
+LAGRANGE = ELEMENTS.register(ElementFamily("lagrange", _lagrange, {1: 4, 2: 4, 3: 2}))

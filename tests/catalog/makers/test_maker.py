@@ -69,7 +69,7 @@ def test_unknown_problems():
     assert "heat2d-vc" in caught.value.remedy
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", MAKERS.names())
 def test_what_is_shipped(name):
     """Made by the command it names, at the finest level, at the maker's points, converging."""
     maker, (reference, made) = find_maker(name), read_shipped(name)
