@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from pcpinn import Problem, solve
+from pcpinn import March, Problem, solve
 from pcpinn.discretize.time_orders import check_start
 from pcpinn.mesh.generate import generate_mesh
 
@@ -70,9 +70,8 @@ def test_the_soliton_keeps_its_shape(blocks):
 def test_the_soliton_leaves_an_interval(blocks):
     _, (problem, _) = solutions(blocks, "kdv")
     solution = solve(
-        problem, cells=30, degree=3, scheme="radau", steps=10, time="march", width=160, depth=1, iterations=0,
-        start_iterations=0,
-    )  # fmt: skip
+        problem, cells=30, degree=3, time=March(steps=10, start_iterations=0), width=160, depth=1, iterations=0
+    )
     x = np.linspace(-1, 3, 81)
     u = solution(np.stack([x, np.full(81, 0.5)], 1))[:, 0]
     assert np.linalg.norm(u - soliton(x, 0.5)) < 1e-4 * np.linalg.norm(soliton(x, 0.5))

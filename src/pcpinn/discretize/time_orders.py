@@ -95,7 +95,7 @@ def check_start(problem: Problem, x: Tensor, every: bool = False) -> TimeOrders:
             raise PcpinnError(
                 f"{name!r} has no initial value; its time derivative stands in no equation, but slabs of time keep its values "
                 "at the start",
-                f"add boundary={write}, or march (march=1), which needs none",
+                f"add boundary={write}, or use time=march, which needs none",
             )
         if condition is not None and not order and not every:
             raise PcpinnError(
@@ -134,7 +134,7 @@ def refuse_mixed(orders: TimeOrders) -> None:
     if orders.mixed:
         raise PcpinnError(
             f"the density of {orders.mixed[0]!r} depends on a gradient, whose time derivative these elements do not have",
-            "use time=slabs or gauss",
+            "use time=slabs with scheme=radau or gauss, or time=march",
         )
 
 
