@@ -2,9 +2,9 @@
 
 import re
 import shlex
+from importlib import import_module
 from pathlib import Path
 
-import click
 import numpy as np
 import pytest
 import typer
@@ -62,7 +62,7 @@ def command_lines(page):
 def parse(arguments):
     """The command that a line calls, its options read as the command line reads them but not carried out."""
     command = typer.main.get_command(app)
-    while isinstance(command, click.Group):
+    while hasattr(command, "commands"):
         name, *arguments = arguments
         assert name in command.commands, f"pcpinn has no command {name!r}"
         command = command.commands[name]
@@ -78,7 +78,7 @@ RUN = {  # lines that are carried out, with what makes them small
     "solve plate.py --preset fine --set a=0.8 --out runs/plate-fine": (*NET, "--set", "size=0.5", "--set", "degree=1"),
     "export runs/plate-default --to vtu": (),
     "solve wave1d-c --set size=0.05 --set optimiser=adam --set learning_rate=3e-3":
-        (*NET, "--set", "size=0.25", "--set", "steps=16", "--set", "feature_count=2", "--out", "DIR"),
+        (*NET, "--set", "cells=4", "--set", "steps=16", "--set", "feature_count=2", "--out", "DIR"),
     "solve poisson2d-c --method pinn --set hard=true":
         (*NET, "--set", "size=0.2", "--set", "collocation=40", "--set", "feature_count=1"),
     "prepare poisson2d-c --out c.pcpinn": ("--set", "size=0.2", "--set", "degree=1"),
@@ -90,8 +90,10 @@ RUN = {  # lines that are carried out, with what makes them small
     "export DIR --to pvd": ("--frames", "2"),
 }  # fmt: skip
 PARSED = {"report b", "solve poisson2d-c --reference DIR"}  # need what is not here
-WORK = ("cli.app._carry_out", "cli.app.write_prepared", "cli.bench.run_plan", "cli.condition.condition_number",
-        "cli.doctor.diagnose", "cli.infer._carry_out", "cli.study.conduct", "cli.reference._compute")  # fmt: skip
+WORK = (
+    ("app", "_carry_out"), ("app", "write_prepared"), ("bench", "run_plan"), ("condition", "condition_number"),
+    ("doctor", "diagnose"), ("infer", "_carry_out"), ("study", "conduct"), ("reference", "_compute"),
+)  # fmt: skip
 
 
 class WorkBeginsError(Exception):
@@ -101,8 +103,8 @@ class WorkBeginsError(Exception):
 def follow(arguments):
     """Carry a command out, but for its work; whatever it refuses ends in another exception or exit code."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in WORK:
-            patch.setattr(f"pcpinn.{name}", begin)
+        for module, function in WORK:
+            patch.setattr(import_module(f"pcpinn.cli.{module}"), function, begin)
         with pytest.raises(WorkBeginsError):
             main(list(arguments))
 
@@ -145,7 +147,7 @@ def test_wrong_keys_are_noticed(line, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("line", ["solve poisson1d --sed 3", "slove poisson1d", "reference chek heat2d-vc"])
 def test_wrong_options_are_noticed(line):
-    with pytest.raises((click.UsageError, AssertionError)):
+    with pytest.raises(Exception, match=r"No such option|has no command"):
         parse(line.split())
 
 
@@ -167,7 +169,7 @@ def known(key, value):
     """Whether a setting, a parameter of some problem, or a size of some study fits."""
     parameters = {name for entries in (CATALOG, INVERSE) for e in entries.values() for name in e.parameters} | {"a"}
     sizes = {name for study in STUDIES.values() for name in (*study.small, *study.full)}
-    if key in parameters | sizes or value in ("V", "VALUE", "...", "N"):
+    if key in parameters | sizes or key == "key" or value in ("V", "VALUE", "...", "N"):
         return True
     try:
         canonical_value(key, value)
