@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 import typer
 
+import pcpinn as pc
 from pcpinn.catalog import CATALOG, INVERSE
 from pcpinn.cli import main
 from pcpinn.cli.app import app
+from pcpinn.precondition import PRECONDITIONERS
 from pcpinn.solve.method import REGISTRIES
 from pcpinn.solve.settings import canonical_value
 from pcpinn.study import STUDIES
@@ -49,6 +51,21 @@ def test_python_blocks_run(tmp_path, monkeypatch):
     np.testing.assert_allclose(heat["solution"](at), module["solution"](at), rtol=0.02)
     found, std = inverse["found"].coefficient("a")([[0.5, 0.5]]), inverse["found"].std("a", [[0.5, 0.5]])
     assert abs(found - 1.5) < 3 * std
+
+
+def test_the_preconditioner_of_contributing_runs():
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.DOTALL)
+    problem = pc.Problem(
+        pc.Interval(0, 1, name="ends"), flux=lambda x, u: u.grad, source=lambda x, u: -1.0,
+        boundary={"ends": pc.Dirichlet(0.0)},
+    )  # fmt: skip
+    try:
+        exec(compile(code, "CONTRIBUTING.md", "exec"), {})
+        solution = pc.solve(problem, cells=6, preconditioner="gauss-seidel", factor=1.2, iterations=2, certify=False)
+    finally:
+        PRECONDITIONERS.discard("gauss-seidel")
+    assert solution.result["preconditioner"]["factor"] == 1.2
+    assert solution.result["optimiser"] == "adam"
 
 
 def command_lines(page):
