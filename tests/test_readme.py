@@ -1,4 +1,4 @@
-"""README as a user follows it: its Python blocks run, and so do its command lines, or they are followed to where the work begins."""
+"""README as a user follows it: Python blocks run; command lines run, or are followed to where the work begins."""
 
 import re
 import shlex
@@ -53,17 +53,22 @@ def test_python_blocks_run(tmp_path, monkeypatch):
     assert abs(found - 1.5) < 3 * std
 
 
-def test_the_preconditioner_of_contributing_runs():
+@pytest.fixture
+def gauss_seidel():
+    """The preconditioner that CONTRIBUTING shows, registered for a while."""
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.DOTALL)
+    exec(compile(code, "CONTRIBUTING.md", "exec"), {})
+    yield
+    PRECONDITIONERS.discard("gauss-seidel")
+
+
+@pytest.mark.usefixtures("gauss_seidel")
+def test_the_preconditioner_of_contributing_runs():
     problem = pc.Problem(
         pc.Interval(0, 1, name="ends"), flux=lambda x, u: u.grad, source=lambda x, u: -1.0,
         boundary={"ends": pc.Dirichlet(0.0)},
     )  # fmt: skip
-    try:
-        exec(compile(code, "CONTRIBUTING.md", "exec"), {})
-        solution = pc.solve(problem, cells=6, preconditioner="gauss-seidel", factor=1.2, iterations=2, certify=False)
-    finally:
-        PRECONDITIONERS.discard("gauss-seidel")
+    solution = pc.solve(problem, cells=6, preconditioner="gauss-seidel", factor=1.2, iterations=2, certify=False)
     assert solution.result["preconditioner"]["factor"] == 1.2
     assert solution.result["optimiser"] == "adam"
 
@@ -94,7 +99,7 @@ RUN = {  # lines that are carried out, with what makes them small
     "solve plate.py": (*NET, "--set", "size=0.5"),
     "solve plate.py --preset fine --set a=0.8 --out runs/plate-fine": (*NET, "--set", "size=0.5", "--set", "degree=1"),
     "export runs/plate-default --to vtu": (),
-    "solve wave1d-c --set size=0.05 --set optimiser=adam --set learning_rate=3e-3":
+    "solve wave1d-c --set cells=20 --set optimiser=adam --set learning_rate=3e-3":
         (*NET, "--set", "cells=4", "--set", "steps=16", "--set", "feature_count=2", "--out", "DIR"),
     "solve poisson2d-c --method pinn --set hard=true":
         (*NET, "--set", "size=0.2", "--set", "collocation=40", "--set", "feature_count=1"),
@@ -171,6 +176,7 @@ def test_wrong_options_are_noticed(line):
 PLACEHOLDERS = re.compile(r"NAME|DIR|PRESET|\$|FILE")
 
 
+@pytest.mark.usefixtures("gauss_seidel")
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_commands_and_keys_of_all_pages_exist(page):
     text = page.read_text().replace("\\\n", " ")
