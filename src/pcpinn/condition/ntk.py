@@ -76,7 +76,7 @@ class TangentKernel:
 
 
 def residual_jacobian(loss: LeastSquares) -> tuple[Tensor, Tensor]:
-    """Weighted Jacobians (N, p) of the residual and of the unknowns: W B J and W J, W^2 being weights of sum one.
+    """Weighted Jacobians (N, p) of the residual and of the nodal values: W B J and W J, W^2 being weights of sum one.
 
     Raises:
         PcpinnError: when they would not fit into memory.

@@ -119,8 +119,8 @@ def run(
         errors["estimate"], errors["bound"] = certificate.estimate, certificate.bound
         if network.parameter_count > system.size and certificate.estimate > 5 * (errors["training"] or math.inf):
             progress.note(
-                f"{network.parameter_count} weights on {system.size} degrees of freedom: the network fits the nodes better than the "
-                "space between them; take a finer mesh or a smaller network"
+                f"{network.parameter_count} weights on {system.size} degrees of freedom: the network fits the nodes better than "
+                "the space between them; take a finer mesh or a smaller network"
             )
     result = own.result(
         dofs=system.size,

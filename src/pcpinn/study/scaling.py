@@ -147,7 +147,7 @@ def words(data: Data) -> list[str]:
     exponents = data["summary"]["exponents"]
     if all(v is not None for v in exponents.values()):
         powers = ", ".join(f"{_NAMES[n]} N^{exponents[n]:.2f}" for n in _TIMES)
-        lines.append(f"Powers of the number of unknowns: {powers}.")
+        lines.append(f"Powers of the number of degrees of freedom: {powers}.")
     lines.append(
         f"PCPINN is the time of {data['summary']['iterations']} steps, the same number for all meshes; how far they get is "
         "another question. PCG is to a residual of 1e-8, without the time of its factors."
