@@ -43,7 +43,7 @@ class Checkpoint:
         path: of the file.
         kind: of the work, one of KINDS.
         interval: seconds between two of them.
-        key: plain data that tell this work from others of its kind; a checkpoint with another key is refused.
+        key: plain data that distinguish this work from others of its kind; a checkpoint with another key is refused.
     """
 
     def __init__(self, path: Path, kind: str, interval: float = 10.0, key: Any = None) -> None:
@@ -72,7 +72,7 @@ class Checkpoint:
             shapes: tensors that must be in it; there may be more.
 
         Raises:
-            PcpinnError: when there is none, it is damaged, of another kind of work or of another work of its kind.
+            PcpinnError: when there is none, or it is damaged, of another kind or with another key.
         """
         tensors, metadata = read_tensors(self.path)
         kind, facts = metadata.get("checkpoint"), metadata.get("facts")
@@ -97,8 +97,8 @@ class Checkpoint:
         return Contents(tensors, facts)
 
     def damaged(self, why: object) -> PcpinnError:
-        """The error to raise for contents that make no sense."""
-        return PcpinnError(f"{self.path} is damaged: {why}", "delete it to begin anew, or restore it")
+        """The error to raise for invalid contents."""
+        return PcpinnError(f"{self.path} is damaged: {why}", "delete it to start again, or restore it")
 
     def remove(self) -> None:
         """The work is finished, and its results are elsewhere."""

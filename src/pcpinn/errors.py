@@ -1,4 +1,4 @@
-"""The one exception for things that the user can put right."""
+"""The one exception for everything that the user can correct."""
 
 
 class PcpinnError(Exception):

@@ -1,4 +1,4 @@
-"""Where the work tells how far it is. Objects are passed in; nothing prints by itself."""
+"""Progress reports. Objects are passed in; nothing prints by itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Progress:
         """An iteration of the current stage is done."""
 
     def count(self, name: str, done: int, total: int) -> None:
-        """So many of the equal pieces of a work that has no loss are done: frames, files."""
+        """Progress of a stage without a loss (frames, files): `done` of `total` equal steps."""
 
     def note(self, text: str) -> None:
         """Something worth a line."""

@@ -124,7 +124,7 @@ def test_too_many_weights_for_the_mesh_are_noted(capfd, tmp_path):
     result = json.loads(out)
     assert result["parameters"] > 5 * result["dofs"]
     assert result["errors"]["estimate"] > 5 * result["errors"]["training"]
-    note = f"{result['parameters']} weights on {result['dofs']} unknowns"
+    note = f"{result['parameters']} weights on {result['dofs']} degrees of freedom"
     assert note in " ".join(err.split())
     code, out, err = run(
         capfd, "solve", tmp_path / "mine.py", "--out", tmp_path / "s", "--json", "--set", "width=3", "--set", "depth=1"

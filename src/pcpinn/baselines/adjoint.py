@@ -64,7 +64,7 @@ class Descent:
 
     Args:
         reduced: J and its gradient.
-        iterations: at most so many for each weight.
+        iterations: largest number for each weight.
         time_limit: seconds for everything together.
     """
 

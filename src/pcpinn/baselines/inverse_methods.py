@@ -52,7 +52,7 @@ def infer_by(
     """`pcpinn.infer` by another method: infer, adjoint, adjoint-tikhonov, adjoint-tv or pinn; arguments as there.
 
     Raises:
-        PcpinnError: for anything the user can put right; nothing has been written then.
+        PcpinnError: for anything the user can correct; nothing has been written then.
     """
     return INVERSE_METHODS.find(method).solver(problem, data, unknowns, settings, **options)
 
@@ -80,7 +80,7 @@ class _Run:
         self.method = method
         self.settings = inverse_settings(method, self.family, settings, choices)
         if resume:
-            raise PcpinnError(f"method {method} cannot be resumed", "run it anew in another folder")
+            raise PcpinnError(f"method {method} cannot be resumed", "start it again in another folder")
         base, kind = self.family.base, "nodal" if method.startswith("adjoint") else "inverse"
         self.own = Run(self.settings, base.name, base.unknowns, out=out, progress=progress, record=record, kind=kind)
         self.progress = self.own.progress

@@ -18,7 +18,7 @@ class Descent(Recipe):
     """Quasi-Newton descent with bounds, by scipy.
 
     Attributes:
-        iterations: at most so many.
+        iterations: largest number of iterations.
     """
 
     iterations: int = 300

@@ -49,7 +49,7 @@ class StrongLoss(Loss):
 
     @property
     def theta(self) -> torch.nn.Parameter:
-        """The unknown weights (p,)."""
+        """The weights (p,)."""
         return self.network.theta
 
     def residual(self) -> Tensor:

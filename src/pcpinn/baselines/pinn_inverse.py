@@ -29,7 +29,7 @@ from ..strong.conditions import condition_terms
 from ..strong.form import state_at, strong_residual
 from ..train import Loss
 
-_HUBER = 1.345  # beyond so many standard deviations a residual counts linearly
+_HUBER = 1.345  # standard deviations beyond which a residual counts linearly
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from ..invert.setup import known_nodes, space_of
 from ..problem.unknowns import Coefficient
 from .smoothness import Roughness, free_roughness, roughness
 
-_HUBER = 1.345  # beyond so many standard deviations a residual counts linearly
+_HUBER = 1.345  # standard deviations beyond which a residual counts linearly
 _NEWTON_STEPS = 30
 
 

@@ -17,7 +17,7 @@ from ..discretize.space import ScalarSpace, Space
 from ..invert.equations import Equations
 from ..problem.conditions import Free
 
-_CORNER = 0.01  # total variation is smoothed below slopes of so many s / L
+_CORNER = 0.01  # slope, in units of s / L, below which total variation is smoothed
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ class Cell:
         return join(self.changes)
 
     def command(self) -> str:
-        """The line that makes this run by itself."""
+        """The command line of this run alone."""
         words = ["pcpinn", "solve", self.file or self.problem]
         if not (self.file or "").endswith(SUFFIX):
             words += ["--preset", self.preset]

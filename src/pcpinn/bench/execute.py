@@ -98,13 +98,13 @@ def _run(bench: BenchFolder, planned: Planned, device: str | None, progress: Pro
 
 
 def _train(task: Task, cell: Cell, folder: Path, progress: Progress) -> None:
-    """Resume what can be resumed; else begin anew."""
+    """Resume what can be resumed; else start again."""
     if _can_resume(task, cell, folder):
         try:
             task.run(folder, progress, resume=True)
             return
         except PcpinnError as error:
-            progress.note(f"{cell.key} is begun anew: {error.problem}")
+            progress.note(f"{cell.key} is started again: {error.problem}")
     if folder.exists():
         shutil.rmtree(folder)
     task.run(folder, progress)
@@ -151,7 +151,7 @@ def task_with_reference(bench: BenchFolder, cell: Cell, device: str | None = Non
             try:
                 return replace(task, reference=read_reference(path)[0])
             except PcpinnError:
-                path.unlink()  # damaged: made again below
+                path.unlink()  # damaged: rewritten below
         reference = find_entry(cell.problem).reference(**parameters)
     if reference is not None and not path.exists():
         write_reference(path, reference, {})

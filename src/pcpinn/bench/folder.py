@@ -87,7 +87,7 @@ class BenchFolder:
         return plans
 
     def add(self, plan: Plan) -> None:
-        """Add a plan, unless the same command is there already (then its runs become those of now).
+        """Add a plan, unless it has the same command already (then its runs are replaced by the new ones).
 
         Raises:
             PcpinnError: when the folder holds something else, or cannot be written.

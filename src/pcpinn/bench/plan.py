@@ -75,7 +75,7 @@ class Request:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was selected: then a benchmark that is there already is continued."""
+        """Whether nothing was selected: then an existing benchmark is continued."""
         return self == Request(seed=self.seed)
 
     def command(self) -> str:

@@ -16,7 +16,7 @@ _AFFORDABLE = {
     1: 10**6,
     2: 200_000,
     3: 30_000,
-}  # unknowns; beyond these a complete factorisation takes minutes and GiBs
+}  # degrees of freedom; beyond these a complete factorisation takes minutes and GiBs
 
 
 def measure(task: Task, run_folder: Path) -> dict[str, Any]:
@@ -28,7 +28,11 @@ def measure(task: Task, run_folder: Path) -> dict[str, Any]:
     mesh = read_mesh_arrays(run_folder / "mesh.safetensors")
     system = linear_system(make_discretisation(task.problem, mesh, task.settings))
     if system.size > _AFFORDABLE[mesh.dimension]:
-        return {"condition": None, "applied_error": None, "note": f"{system.size} unknowns are too many to factorise"}
+        return {
+            "condition": None,
+            "applied_error": None,
+            "note": f"{system.size} degrees of freedom are too many to factorise",
+        }
     recipe = make_preconditioner(task.settings, system.discretisation)
     if isinstance(recipe, AutoILU):
         chosen = recipe.choose(system.A, system.discretisation.unknown_nodes, system.weights, system.nodes.component_of)

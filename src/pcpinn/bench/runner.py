@@ -21,7 +21,7 @@ from .plan import Plan, Planned
 from .results import Row, failed
 from .watch import Watch
 
-_GRACE = 5.0  # seconds that a worker gets to end by itself
+_GRACE = 5.0  # seconds that a worker gets to stop on its own
 
 
 def run_plan(
@@ -40,7 +40,7 @@ def run_plan(
         jobs: how many runs at a time; with one, they run in this process.
         device: auto, cpu or cuda; None leaves it to the settings.
         retry: run those again that failed, or whose preset has changed since.
-        watch: told how far it is.
+        watch: receives progress reports.
 
     Returns:
         The rows of the planned runs, by key.

@@ -68,7 +68,7 @@ def _size(nu: float) -> int:
 
 
 def _series(nu: float, size: int, places: np.ndarray, times: np.ndarray, longest: float) -> np.ndarray:
-    """u (places, times) with so many points, and time steps no longer than `longest`."""
+    """u (places, times) with a given number of points, and time steps no longer than `longest`."""
     x = -1 + 2 * np.arange(size) / size
     k = np.arange(size // 2 + 1)
     kept = k < size / 3

@@ -1,4 +1,4 @@
-"""An inverse problem with all that it needs, from the catalog or from a user's file; and taking up an interrupted run."""
+"""An inverse problem with everything it needs, from the catalog or a user's file; and the task of an interrupted run."""
 
 from __future__ import annotations
 

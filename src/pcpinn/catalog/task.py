@@ -1,4 +1,4 @@
-"""A problem with all that its solve needs, from the catalog or from a user's file; and taking up an interrupted run."""
+"""A problem with everything needed to solve it, from the catalog or a user's file; and the task of an interrupted run."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def catalog_task(
         return Task(entry.problem(**parameters), settings, entry.reference(**parameters) if reference else None, record)
     except ZeroDivisionError as error:
         given = ", ".join(f"{k}={v:g}" for k, v in parameters.items())
-        raise PcpinnError(f"{entry.name} makes no sense with {given}", "these parameters must not be zero") from error
+        raise PcpinnError(f"{entry.name} is not defined with {given}", "these parameters must not be zero") from error
 
 
 def task_from_file(path: Path, preset: str, changes: Mapping[str, Any], method: str = "pcpinn") -> Task:
@@ -179,7 +179,7 @@ def parameters_of(build: Any, path: Path) -> dict[str, float]:
 
 
 def _called(value: Any, parameters: Mapping[str, float], what: str, path: Path) -> Any:
-    """What a name of the user's file stands for: itself, or what the function makes of the parameters."""
+    """The value of a name in the user's file: itself, or what the function returns for the parameters."""
     if not inspect.isfunction(value):
         return value
     try:

@@ -160,7 +160,7 @@ def export(
     to: Annotated[str, typer.Option(help="vtu (ParaView), pvd (ParaView, a series over time) or npz (NumPy).")],
     out: Annotated[Path | None, typer.Option(help="File to write.")] = None,
     frames: Annotated[
-        int | None, typer.Option(help="For pvd: so many evenly spaced times; by default those of the mesh.")
+        int | None, typer.Option(help="For pvd: number of evenly spaced times; by default those of the mesh.")
     ] = None,
 ) -> None:
     """Write the solution at the mesh's nodes for other programs."""

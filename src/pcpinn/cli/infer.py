@@ -51,11 +51,11 @@ def resume_inverse(folder: Path, problem: Path | None, changes: dict[str, Any], 
     """Continue an interrupted inference.
 
     Raises:
-        PcpinnError: for a run of another method, or anything else the user can put right.
+        PcpinnError: for a run of another method, or anything else the user can correct.
     """
     method = read_run(folder).get("method")
     if method != "infer":
-        raise PcpinnError(f"a run of method {method} cannot be resumed", "run it anew in another folder")
+        raise PcpinnError(f"a run of method {method} cannot be resumed", "start it again in another folder")
     with standard_output_kept_clean():
         solution = _carry_out(inverse_of_run(folder, problem, changes), folder, resume=True)
     conclude(solution, folder, inverse_table(solution.result), as_json)
@@ -92,7 +92,7 @@ def inverse_table(result: dict[str, Any]) -> Table:
         table.add_row(
             "NOT CONVERGED",
             f"{facts['excess']:.1f}",
-            "loss above that of the discrete answer: errors mean little",
+            "loss above that of the discrete answer: do not rely on the errors",
             style="red",
         )
     if errors["training"] is not None:

@@ -57,7 +57,7 @@ def discrete_condition(
 
 
 def examine(problem: Problem, settings: Settings, mesh: AnyMesh | None = None) -> Examined:
-    """The condition number, with all that led to it.
+    """The condition number, with everything it was computed from.
 
     A wave with an open end in space-time is unstable where steps are too long for its cells: without a mesh of the caller's,
     steps are halved until the value stays.
@@ -138,7 +138,7 @@ def _solved(discretisation: Discretisation, linear: bool, settings: Settings) ->
 
 
 def inverse_and_direction(system: LinearSystem, inverse: Inverse) -> tuple[float, np.ndarray]:
-    """||F^-1|| at a linearisation, and all unknowns (N,) of the direction that attains it."""
+    """||F^-1|| at a linearisation, and all degrees of freedom (N,) of the direction that attains it."""
     solver = _UnpinnedInverse.of(system, inverse)
     g = solver.gauge
 
@@ -155,7 +155,7 @@ def inverse_and_direction(system: LinearSystem, inverse: Inverse) -> tuple[float
 
 @dataclass(frozen=True)
 class _UnpinnedInverse:
-    """The inverse between unconstrained unknowns; where a pin only chooses a constant, the solution of least norm.
+    """The inverse between unconstrained degrees of freedom; where a pin only chooses a constant, the solution of least norm.
 
     A pin that fixes the constant of a pressure is no part of the continuous problem: the value at a point means nothing in L2,
     and a right-hand side that no solution has (a divergence of mean not zero) would be met by a spike at the pin. The kernel is
@@ -202,7 +202,7 @@ class _UnpinnedInverse:
         return cls(system, inverse, g, _orthonormal(right[g.free], g.M), _orthonormal(misses, None))
 
     def solve(self, b: np.ndarray) -> np.ndarray:
-        """Unknowns from a load, both (n,)."""
+        """Degrees of freedom from a load, both (n,)."""
         full = np.zeros(self.system.size)
         full[self.gauge.free] = b
         full[self.system.discretisation.constraints.constrained] = 0.0
@@ -230,7 +230,7 @@ def _symmetric(A: sp.csr_matrix) -> bool:
 
 
 def _null_vectors(A: sp.csr_matrix, extra: np.ndarray, solve: Map, free: np.ndarray) -> tuple[np.ndarray, float]:
-    """z (N, k) with A z = 0 in the rows `free` and z = 1 at one of the unknowns `extra` each; what the rows `extra` leave."""
+    """z (N, k) with A z = 0 in the rows `free` and z = 1 at one index of `extra` each; and the residual in the rows `extra`."""
     result = np.zeros((A.shape[0], len(extra)))
     left = 0.0
     for k, one in enumerate(extra):

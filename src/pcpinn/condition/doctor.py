@@ -35,7 +35,7 @@ from .whole_time import by_elements, over_all_time
 
 Variants = Mapping[str, tuple[float, Callable[[float], Problem]]]
 
-_MOST, _MOST_GROWTH = 15_000, 5_000  # unknowns that are examined, and those of a comparison
+_MOST, _MOST_GROWTH = 15_000, 5_000  # degrees of freedom that are examined, and those of a comparison
 _CHEAP = 3  # times as many for marches along a line: short steps, small factors
 _DROPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 _GOOD, _NEAR = 1.1, 0.05  # condition after preconditioning and error of P^-1 b that are good enough
@@ -256,7 +256,7 @@ def _sizes(seen: Examined) -> dict[str, float]:
 
 
 def _cost(problem: Problem, settings: Settings, mesh: AnyMesh, size: int, seen: Examined, name: str) -> Finding:
-    """Unknowns, weights, and a guess of the time from what small pieces took here."""
+    """Degrees of freedom, weights, and a guess of the time from what small pieces took here."""
     where = mesh.space if settings.marches and isinstance(mesh, SlabMesh) else mesh
     weights = make_network(problem, where, settings).parameter_count
     started = time.perf_counter()
@@ -276,7 +276,7 @@ def _cost(problem: Problem, settings: Settings, mesh: AnyMesh, size: int, seen: 
     memory = 12 * 10 * seen.system.A.nnz * max(growth, size / seen.number.dofs) / 2**30  # ten times the entries of A
     total = setup + training
     text = (
-        f"{size} unknowns, {weights} weights, {settings.optimiser.iterations} iterations: set-up about {setup:.0f} s, "
+        f"{size} degrees of freedom, {weights} weights, {settings.optimiser.iterations} iterations: set-up about {setup:.0f} s, "
         f"training at most about {training:.0f} s, factors {memory:.2g} GiB on this machine (a rough guess)"
     )
     quick = f"pcpinn solve {name} --preset quick"

@@ -1,8 +1,8 @@
 """L2(Omega) for discrete functions and for the right-hand sides that a discretisation sees.
 
-Right-hand sides f are piecewise polynomials of one degree less than the unknowns, not continuous: their coefficients c in an
-orthonormal basis become a load b = B c. With M the mass matrix of the unknowns, ||F^-1|| is the norm of S = A^-1 B from Euclid's
-space to (u, M), and S* = B^T A^-T M.
+Right-hand sides f are piecewise polynomials of one degree less than the solution, not continuous: their coefficients c in an
+orthonormal basis become a load b = B c. With M the mass matrix of the solution's space, ||F^-1|| is the norm of S = A^-1 B
+from Euclid's space to (u, M), and S* = B^T A^-T M.
   * finite elements: polynomials on cells; in time, polynomials on slabs (values at the moments, for collocation);
   * finite differences: constants on cells, a node taking the mean of the cells around it.
 One degree less matters for equations of first order: central differences and continuous elements answer an f that
@@ -37,11 +37,11 @@ _CHUNK = 200_000  # points evaluated at once
 
 @dataclass(frozen=True)
 class Gauge:
-    """The matrices of the module's text, for unconstrained unknowns (and those that periodic ones repeat).
+    """The matrices of the module's text, for unconstrained degrees of freedom (and those that periodic ones repeat).
 
     Attributes:
-        free: (n,) numbers of these unknowns.
-        expand: (N, n) all unknowns from them.
+        free: (n,) numbers of these degrees of freedom.
+        expand: (N, n) all degrees of freedom from them.
         M: (n, n) mass matrix.
         B: (n, k) load of a right-hand side.
     """
@@ -128,7 +128,7 @@ def patches_of(mesh: Mesh) -> np.ndarray:
 
 
 def _time_load(scheme: TimeScheme) -> sp.csr_matrix:
-    """(L, k): what orthonormal functions of time do to the equations of the layers."""
+    """(L, k): what orthonormal functions of time do to the equations of the time levels."""
     per_slab = len(scheme.moments) // scheme.slabs
     places = (scheme.moments[:per_slab] - scheme.times[0]) / (scheme.times[1] - scheme.times[0])
     lengths = np.diff(scheme.times)

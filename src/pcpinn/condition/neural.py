@@ -229,7 +229,7 @@ class _Search:
 
 
 def quadrature(mesh: Mesh, least: int) -> tuple[Tensor, Tensor]:
-    """Points (n, d) and weights (n,), at least so many, over the cells of a mesh."""
+    """Quadrature points (n, d) and weights (n,) over the cells of a mesh, n no less than asked for."""
     d = mesh.dimension
     element = LAGRANGE.element(d, 1)
     while 12 * len(mesh.cells) < least:

@@ -7,7 +7,7 @@ obeys ||B j|| >= ||j|| / ||B^-1||,
     tr(K) / N >= ||J||^2 / (N ||B^-1||^2),
 
 which is the paper's theorem with ||f||^2 / (||u||^2 |Omega| cond^2) = 1 / (|Omega| ||F^-1||^2), here without any approximation.
-All means and norms are those of the loss: over unknowns, or weighted by the mass matrix.
+All means and norms are those of the loss: over degrees of freedom, or weighted by the mass matrix.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class TangentKernel:
 
 
 def residual_jacobian(loss: LeastSquares) -> tuple[Tensor, Tensor]:
-    """Weighted Jacobians (N, p) of the residual and of the unknowns: W B J and W J, W^2 being weights of sum one.
+    """Weighted Jacobians (N, p) of the residual and of the nodal values: W B J and W J, W^2 being weights of sum one.
 
     Raises:
         PcpinnError: when they would not fit into memory.
@@ -84,7 +84,7 @@ def residual_jacobian(loss: LeastSquares) -> tuple[Tensor, Tensor]:
     p = loss.network.parameter_count
     if loss.size * p > _MOST:
         raise PcpinnError(
-            f"the kernel of {loss.size} unknowns and {p} weights is too large",
+            f"the kernel of {loss.size} degrees of freedom and {p} weights is too large",
             "take a coarser mesh or a smaller network",
         )
     J = loss.jacobian()

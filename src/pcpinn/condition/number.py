@@ -39,7 +39,7 @@ def condition_number(
             maximises ||u|| / ||F u||).
         preconditioner: also measure the system preconditioned by it: a name as of the setting, or a `Preconditioner`.
         settings, choices: as of `pcpinn.solve`; those of the discretisation count.
-        on: a mesh that is there already.
+        on: an existing mesh.
 
     Raises:
         PcpinnError: for an unknown method, a problem without a unique solution, or one too large to be factorised.

@@ -60,7 +60,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class Preconditioned:
-    """The same problem after preconditioning, A u = b -> P^-1 A u = P^-1 b, in the discrete L2 norm of the unknowns.
+    """The same problem after preconditioning, A u = b -> P^-1 A u = P^-1 b, in the discrete L2 norm of the degrees of freedom.
 
     Attributes:
         preconditioner: its name; settings: what it says of itself (drop tolerance, fill).
@@ -102,7 +102,7 @@ class ConditionNumber:
         relative: whether condition is relative.
         norm_f, norm_u: L2 norms of the right-hand side and of the solution.
         method: fem, fdm or neural.
-        dofs: number of unknowns (weights of the network).
+        dofs: number of degrees of freedom (weights of the network).
         linear: whether the problem is.
         worst: the direction that attains ||F^-1||.
         preconditioned: the same with P; None if not asked for.

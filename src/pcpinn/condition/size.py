@@ -23,15 +23,15 @@ _FIRST = 4  # steps of a march
 def affordable(
     problem: Problem, settings: Settings, method: str = "fem", most: int | None = None, size: int | None = None
 ) -> tuple[Settings, str]:
-    """The settings, coarser where they would make too many unknowns; and a note that says so, or nothing.
+    """The settings, coarser where they would make too many degrees of freedom; and a note that says so, or nothing.
 
     ||F^-1|| belongs to smooth functions, as a rule, and is the same on coarser meshes to a few digits. A user's own mesh is
     taken as it is.
 
     Args:
         problem, settings, method: as of `condition_number`.
-        most: unknowns; by default what takes seconds.
-        size: unknowns that the settings make, if they are counted already.
+        most: degrees of freedom; by default what takes seconds.
+        size: degrees of freedom that the settings make, if they are counted already.
     """
     settings = by_differences(settings) if method == "fdm" else by_elements(settings)
     stepped = isinstance(settings.time, Slabs | March)
@@ -48,7 +48,7 @@ def affordable(
         size = unknowns(whole, current)
     if current is first:
         return settings, ""
-    return current, f"measured with {size} unknowns; the settings themselves make {begun}"
+    return current, f"measured with {size} degrees of freedom; the settings themselves make {begun}"
 
 
 def first_steps(problem: Problem, settings: Settings, most: int = 10_000) -> tuple[Settings, SlabMesh, str]:
@@ -64,17 +64,17 @@ def first_steps(problem: Problem, settings: Settings, most: int = 10_000) -> tup
             break
         current = coarser(whole, current, max(most / size, 0.3)).updated({"steps": len(mesh.times) - 1})
         mesh = SlabMesh(make_mesh(whole, current.updated({"steps": 4})).space, mesh.times)  # type: ignore[union-attr]
-    note = f"measured over the first {len(times) - 1} steps, t < {times[-1]:g}, with {size} unknowns"
+    note = f"measured over the first {len(times) - 1} steps, t < {times[-1]:g}, with {size} degrees of freedom"
     return current, short, note
 
 
 def unknowns(problem: Problem, settings: Settings) -> int:
-    """How many unknowns settings make: meshes, but builds no matrix."""
+    """How many degrees of freedom settings make: meshes, but builds no matrix."""
     return make_discretisation(problem, make_mesh(problem, settings), settings).size
 
 
 def coarser(problem: Problem, settings: Settings, factor: float) -> Settings:
-    """Settings with about `factor` times as many unknowns, spread over all axes."""
+    """Settings with about `factor` times as many degrees of freedom, spread over all axes."""
     timed = isinstance(problem.domain, SpaceTime)
     stretch = max(1.05, (1 / factor) ** (1 / problem.domain.dimension))
     changes: dict[str, Any] = {}

@@ -28,7 +28,7 @@ class Batch:
     normals: Tensor | None = None  # (e, q, d)
 
     def state(self, u: Tensor) -> Tensor:
-        """Unknowns (N,) -> value and gradient of each component at the points: (e * q, C, 1 + d)."""
+        """Degrees of freedom (N,) -> value and gradient of each component at the points: (e * q, C, 1 + d)."""
         parts = [torch.einsum("eqmb,eb->eqm", s, u[i]) for s, i in zip(self.shapes, self.unknowns, strict=True)]
         return torch.stack(parts, dim=2).flatten(0, 1)
 

@@ -1,4 +1,4 @@
-"""Dirichlet values, periodic identifications and pins, as one affine constraint u = T u + g on some unknowns."""
+"""Dirichlet values, periodic identifications and pins, as one affine constraint u = T u + g on some degrees of freedom."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Unknowns(Protocol):
 
     @property
     def size(self) -> int:
-        """Number of unknowns N."""
+        """Number of degrees of freedom N."""
 
     @property
     def unknown_nodes(self) -> np.ndarray:
-        """(N, d) position of each unknown."""
+        """(N, d) position of each degree of freedom."""
 
     @property
     def unknown_components(self) -> np.ndarray:
-        """(N,) component of each unknown."""
+        """(N,) component of each degree of freedom."""
 
     def component_range(self, name: str) -> range:
         """Component numbers of a field."""
@@ -45,10 +45,10 @@ class Constraints:
     """u[constrained] = u[master] where there is a master, else = value.
 
     Attributes:
-        constrained: numbers of the constrained unknowns, ascending.
-        master: for each, the unknown it repeats (periodic), or -1.
+        constrained: indices of the constrained degrees of freedom, ascending.
+        master: for each, the degree of freedom it repeats (periodic), or -1.
         value: for each, its prescribed value (0 where there is a master).
-        tested_at: (N,) whose test function gives an unknown its equation: its own, but for unknowns at the end of time
+        tested_at: (N,) whose test function gives each its equation: its own, except for degrees of freedom at the end of time
             whose equation is of second order in it.
     """
 
@@ -60,11 +60,11 @@ class Constraints:
 
     @property
     def free(self) -> np.ndarray:
-        """Numbers of the unconstrained unknowns."""
+        """Indices of the unconstrained degrees of freedom."""
         return np.setdiff1d(np.arange(self.size), self.constrained)
 
     def expansion(self) -> tuple[sp.csr_matrix, np.ndarray]:
-        """T (N, N) and g (N,): any u with T u + g = u satisfies the constraints; columns of constrained unknowns vanish."""
+        """T (N, N) and g (N,): any u with T u + g = u satisfies the constraints; constrained columns vanish."""
         source = np.arange(self.size)
         source[self.constrained] = self.master
         keep = source >= 0
@@ -74,13 +74,13 @@ class Constraints:
         return T, g
 
     def satisfied(self, u: np.ndarray) -> np.ndarray:
-        """u (N,) with its constrained unknowns set to what they have to be: T u + g."""
+        """u (N,) with its constrained degrees of freedom set to their required values: T u + g."""
         result = u.copy()
         result[self.constrained] = np.where(self.master >= 0, u[self.master], self.value)
         return result
 
     def reduced(self, r: np.ndarray) -> np.ndarray:
-        """T^T r: residuals of constrained unknowns go to their masters, if they have one."""
+        """T^T r: residuals of constrained degrees of freedom go to their masters, if they have one."""
         result = r.copy()
         has_master = self.master >= 0
         np.add.at(result, self.master[has_master], r[self.constrained[has_master]])
@@ -89,7 +89,7 @@ class Constraints:
 
 
 def carried(space: Space, coefficients: torch.Tensor | None, times: np.ndarray | None = None) -> np.ndarray | None:
-    """(N, K + d) the unknowns of a space (at layers of time) extended by nodal values (n, K), as conditions see them."""
+    """(N, K + d) the degrees of freedom of a space (at time levels) extended by nodal values (n, K), as conditions see them."""
     if coefficients is None:
         return None
     values = np.concatenate([at_nodes(space, k) @ coefficients.numpy() for k in range(space.components)])

@@ -1,7 +1,7 @@
 """The equation of a discretisation, constraints built in.
 
-F(u) is the weak form at u with its constrained unknowns put right, beside u_i - g_i for these. Its derivative is exactly the
-matrix of a linear system with constraints as rows, and networks need not satisfy them to be linearised at.
+F(u) is the weak form at u with its constrained values corrected, and u_i - g_i in the constrained rows. Its derivative is exactly
+the matrix of a linear system with constraints as rows, so one can linearise at networks that do not satisfy them.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class AssembledMatrix:
 
 
 class DiscreteEquation:
-    """F(u) = 0 for the unknowns (N,) of a discretisation.
+    """F(u) = 0 for the degrees of freedom (N,) of a discretisation.
 
     Args:
         discretisation: weak form and constraints.
-        free: numbers of constrained unknowns whose values are not prescribed (on `Free` boundaries of inverse problems): they
+        free: constrained degrees of freedom whose values are not prescribed (on `Free` boundaries of inverse problems): they
             stay as they are, and their rows of F are zero.
         linear: the problem is known to be linear; its matrix is that at zero, which slabs of time assemble faster.
     """
@@ -56,13 +56,13 @@ class DiscreteEquation:
 
     @cached_property
     def nodes(self) -> Nodes:
-        """Where the unknowns sit."""
+        """Where the degrees of freedom sit."""
         d = self.discretisation
         return Nodes(*distinct_points(d.unknown_nodes, d.components), np.asarray(d.unknown_components))
 
     @property
     def size(self) -> int:
-        """Number of unknowns N."""
+        """Number of degrees of freedom N."""
         return self.discretisation.size
 
     @property
@@ -76,11 +76,11 @@ class DiscreteEquation:
         return self.discretisation.constraints
 
     def norm(self, u: np.ndarray) -> float:
-        """Discrete L2 norm of (N,) unknowns."""
+        """Discrete L2 norm of (N,) degrees of freedom."""
         return float(np.sqrt(self.weights @ u**2))
 
     def satisfied(self, u: np.ndarray) -> np.ndarray:
-        """u (N,) with its constrained unknowns put right."""
+        """u (N,) with its constrained values corrected."""
         v = self.constraints.satisfied(u)
         v[self._free] = u[self._free]
         return v
@@ -110,7 +110,7 @@ class DiscreteEquation:
         return AssembledMatrix(A)
 
     def moved(self, u: np.ndarray, correction: np.ndarray, factor: float) -> np.ndarray:
-        """u - factor * correction; constrained unknowns take the whole step."""
+        """u - factor * correction; constrained degrees of freedom take the whole step."""
         result, c = u - factor * correction, self.constraints.constrained
         result[c] = u[c] - correction[c]
         return result
@@ -125,7 +125,7 @@ def not_finite() -> PcpinnError:
 
 
 def eliminate(K: sp.csr_matrix, f: np.ndarray, constraints: Constraints) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Put the constraints into K u = f; columns of constrained unknowns vanish from the other rows."""
+    """Put the constraints into K u = f; columns of constrained degrees of freedom vanish from the other rows."""
     n, c = len(f), constraints.constrained
     identity = sp.csr_matrix((np.ones(len(c)), (c, c)), shape=(n, n))
     has_master = constraints.master >= 0

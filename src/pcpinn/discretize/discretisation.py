@@ -17,7 +17,7 @@ from .pointwise import BoundaryFlux, Pointwise
 
 
 class Discretisation(Protocol):
-    """Finite elements, finite differences or slabs of time: unknowns at nodes, a residual and its matrix."""
+    """Finite elements, finite differences or slabs of time: degrees of freedom at nodes, a residual and its matrix."""
 
     name: str
     problem: Problem
@@ -25,11 +25,11 @@ class Discretisation(Protocol):
 
     @property
     def mesh(self) -> AnyMesh:
-        """Where the unknowns sit."""
+        """Where the degrees of freedom sit."""
 
     @property
     def size(self) -> int:
-        """Number of unknowns N."""
+        """Number of degrees of freedom N."""
 
     @property
     def components(self) -> int:
@@ -37,11 +37,11 @@ class Discretisation(Protocol):
 
     @property
     def unknown_nodes(self) -> np.ndarray:
-        """(N, d) position of each unknown."""
+        """(N, d) position of each degree of freedom."""
 
     @property
     def unknown_components(self) -> np.ndarray:
-        """(N,) component of each unknown."""
+        """(N,) component of each degree of freedom."""
 
     @property
     def constraints(self) -> Constraints:

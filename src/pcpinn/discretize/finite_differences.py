@@ -53,17 +53,17 @@ class FiniteDifferences:
 
     @property
     def size(self) -> int:
-        """Number of unknowns N = C n."""
+        """Number of degrees of freedom N = C n."""
         return self.components * self._n
 
     @property
     def unknown_nodes(self) -> np.ndarray:
-        """(N, d) position of each unknown."""
+        """(N, d) position of each degree of freedom."""
         return np.tile(self.nodes, (self.components, 1))
 
     @property
     def unknown_components(self) -> np.ndarray:
-        """(N,) component of each unknown."""
+        """(N,) component of each degree of freedom."""
         return np.repeat(np.arange(self.components), self._n)
 
     def component_range(self, name: str) -> range:

@@ -57,7 +57,7 @@ class FiniteElements:
 
     @property
     def size(self) -> int:
-        """Number of unknowns N, constrained ones included."""
+        """Number of degrees of freedom N, constrained ones included."""
         return self.space.size
 
     @property
@@ -67,12 +67,12 @@ class FiniteElements:
 
     @property
     def unknown_nodes(self) -> np.ndarray:
-        """(N, d) position of each unknown."""
+        """(N, d) position of each degree of freedom."""
         return self.space.unknown_nodes
 
     @property
     def unknown_components(self) -> np.ndarray:
-        """(N,) component of each unknown."""
+        """(N,) component of each degree of freedom."""
         return self.space.unknown_components
 
     def interpolate(self, u: np.ndarray, x: np.ndarray) -> np.ndarray:

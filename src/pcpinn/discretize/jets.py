@@ -49,7 +49,7 @@ def _state(now: Tensor, rate: Tensor) -> Tensor:
 
 
 def boundary_state(batch: Batch, jet: list[Tensor]) -> Tensor:
-    """State (m, C, 1 + d) on facets from unknowns of a layer and their rates."""
+    """State (m, C, 1 + d) on facets from degrees of freedom of a time level and their rates."""
     now, rate = batch.state(jet[0]), batch.state(jet[1])
     return torch.cat([now, rate[..., :1]], dim=2)
 

@@ -13,7 +13,7 @@ Term = tuple[sp.csr_matrix, sp.csr_matrix]
 
 @dataclass(frozen=True)
 class Kronecker:
-    """A = sum of kron(time, space) over the terms, constraints not yet applied; and which layers and nodes are prescribed."""
+    """A = sum of kron(time, space) over the terms, before constraints; and which time levels and nodes are prescribed."""
 
     terms: tuple[Term, ...]
     fixed_layers: np.ndarray
@@ -21,16 +21,16 @@ class Kronecker:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Numbers of layers and nodes."""
+        """Numbers of time levels and nodes."""
         return len(self.fixed_layers), len(self.fixed_nodes)
 
     @property
     def fixed(self) -> np.ndarray:
-        """(layers, nodes) which unknowns are prescribed."""
+        """(time levels, nodes) which degrees of freedom are prescribed."""
         return self.fixed_layers[:, None] | self.fixed_nodes[None, :]
 
     def apply(self, u: np.ndarray) -> np.ndarray:
-        """A u for u (layers * nodes,), without the matrix."""
+        """A u for u (time levels * nodes,), without the matrix."""
         table = u.reshape(self.shape)
         return sum(B @ (K @ table.T).T for B, K in self.terms).ravel()
 
@@ -39,7 +39,7 @@ class Kronecker:
         return kronecker_sum(self.terms)
 
     def matrix_of_free(self) -> sp.csr_matrix:
-        """A without the rows and columns of prescribed layers and nodes, which get a 1 on the diagonal instead."""
+        """A without the rows and columns of prescribed time levels and nodes, which get a 1 on the diagonal instead."""
         free = [sp.diags((~fixed).astype(float)) for fixed in (self.fixed_layers, self.fixed_nodes)]
         masked = [(sp.csr_matrix(free[0] @ B @ free[0]), sp.csr_matrix(free[1] @ K @ free[1])) for B, K in self.terms]
         return sp.csr_matrix(kronecker_sum(masked) + sp.diags(self.fixed.ravel().astype(float), format="csr"))

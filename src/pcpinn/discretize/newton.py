@@ -18,7 +18,7 @@ Solve = Callable[[V], V]  # A^-1, or P^-1 in its place
 
 SMALLEST_DAMPING = 1 / 256
 _GAIN = 0.25  # a step of length s must shrink the correction by a factor of 1 - s / 4
-_FLOOR = 1e3  # below so many tolerances, corrections that no longer fall are rounding
+_FLOOR = 1e3  # in tolerances: below this, corrections that no longer fall are rounding errors
 _DIVERGED = 1e3  # relative correction that no undamped iteration comes back from
 
 
@@ -54,7 +54,7 @@ def newton(
         u: first iterate.
         invert: makes A^-1 (or P^-1) from A.
         tolerance: of the last correction, relative to u.
-        steps: at most so many.
+        steps: largest number of steps.
         damped: shorten steps until the next correction is smaller (`natural_damping`); else take them whole.
         at_hand: an inverse from before to begin with, where one serves for several steps.
         refresh: how many steps an inverse serves.

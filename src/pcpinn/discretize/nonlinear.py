@@ -21,7 +21,7 @@ class Linearisation(LinearSystem):
     """A v = b, whose solution v is the next Newton iterate after u: b = A u - F(u).
 
     Attributes:
-        at: (N,) the unknowns u.
+        at: (N,) the degrees of freedom u.
         residual: (N,) F(u).
         from_zero: whether it is the linear part of the problem, the usual first one.
     """
@@ -86,7 +86,7 @@ def solve_newton(
         start: (N,) first iterate; by default the solution of the linear part.
         invert: makes A^-1 from A.
         tolerance: of the last correction, relative to u.
-        steps: at most so many.
+        steps: largest number of steps.
 
     Raises:
         PcpinnError: when it does not converge.

@@ -1,7 +1,7 @@
 """flux, source, density and boundary functions of a Problem at many points, and their pointwise Jacobians.
 
 The state at a point is (C, 1 + d): for each of the C scalar components of all fields, its value and its gradient.
-What the PDE makes of it has the same shape: source and flux for each component. In a problem over time the last of the d
+Its image under the PDE has the same shape: source and flux for each component. In a problem over time the last of the d
 coordinates is time: the state ends with u_t, the flux with what flows through time; the user's functions see space alone.
 """
 

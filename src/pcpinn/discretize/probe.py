@@ -1,4 +1,4 @@
-"""Values and derivatives of discrete functions at any points, as sparse matrices on the unknowns."""
+"""Values and derivatives of discrete functions at any points, as sparse matrices on the degrees of freedom."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .time_scheme import derivatives
 def probe(
     discretisation: FiniteElements | TimeSlabs, x: np.ndarray, component: int, axis: int | None = None
 ) -> sp.csr_matrix:
-    """(m, N): from the unknowns to a component at points x (m, d), or to its derivative along an axis."""
+    """(m, N): from the degrees of freedom to a component at points x (m, d), or to its derivative along an axis."""
     space = discretisation.space
     own, offset = space.scalar[component], int(space.offsets[component])
     if not isinstance(discretisation, TimeSlabs):
@@ -47,7 +47,7 @@ def _in_time(form: TimeSlabs, t: np.ndarray, rate: bool) -> sp.csr_matrix:
 
 
 def _placed(matrix: sp.csr_matrix, offset: int, size: int) -> sp.csr_matrix:
-    """Its columns moved to the place of a component among all unknowns."""
+    """Its columns moved to the place of a component among all degrees of freedom."""
     if offset == 0 and matrix.shape[1] == size:
         return matrix
     return sp.csr_matrix((matrix.data, matrix.indices + offset, matrix.indptr), shape=(matrix.shape[0], size))

@@ -1,6 +1,6 @@
 """Space-time as a product: finite elements in space, polynomials in slabs of time (see time_scheme).
 
-Unknowns are values at (node of space, layer of time), layer by layer. With U their table (L, n), the equations are
+Degrees of freedom are values at (node of space, time level), level by level. With U their table (L, n), the equations are
     test R(trial_0 U, trial_1 U) = 0,
 where R is the weak form in space at each moment. Unless coefficients depend on time, its matrix is a sum of Kronecker products.
 """
@@ -74,12 +74,12 @@ class TimeSlabs:
 
     @property
     def layer_size(self) -> int:
-        """Unknowns per layer n."""
+        """Degrees of freedom per time level n."""
         return self.space.size
 
     @property
     def size(self) -> int:
-        """Number of unknowns N = L n."""
+        """Number of degrees of freedom N = L n."""
         return self.scheme.layer_count * self.layer_size
 
     @property
@@ -89,7 +89,7 @@ class TimeSlabs:
 
     @cached_property
     def unknown_nodes(self) -> np.ndarray:
-        """(N, d) position of each unknown."""
+        """(N, d) position of each degree of freedom."""
         x = self.space.unknown_nodes
         return np.column_stack(
             [np.tile(x, (self.scheme.layer_count, 1)), np.repeat(self.scheme.layers, self.layer_size)]
@@ -97,12 +97,12 @@ class TimeSlabs:
 
     @cached_property
     def unknown_components(self) -> np.ndarray:
-        """(N,) component of each unknown."""
+        """(N,) component of each degree of freedom."""
         return np.tile(self.space.unknown_components, self.scheme.layer_count)
 
     @property
     def slab_starts(self) -> np.ndarray:
-        """(s + 2,) first unknown of the initial layer, of each slab's new layers, and N."""
+        """(s + 2,) first degree of freedom of the initial time level, of each slab's new time levels, and N."""
         m = self.scheme.order
         return self.layer_size * np.concatenate([[0], 1 + m * np.arange(self.scheme.slabs + 1)])
 
@@ -112,7 +112,7 @@ class TimeSlabs:
 
     @cached_property
     def constraints(self) -> Constraints:
-        """Dirichlet values at all layers, initial values at the first, periodic identifications and pins."""
+        """Dirichlet values at all time levels, initial values at the first, periodic identifications and pins."""
         return self.constraints_for(self.problem)
 
     def constraints_for(self, problem: Problem) -> Constraints:
@@ -226,7 +226,7 @@ class TimeSlabs:
         return Kronecker(tuple(terms), np.all(table, axis=1), np.all(table, axis=0))
 
     def eliminated(self, f: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray] | None:
-        """A and b with constraints from `kronecker` and f = -residual(0), if these prescribe whole layers and nodes."""
+        """A and b with constraints from `kronecker` and f = -residual(0), if these prescribe whole time levels and nodes."""
         parts, constraints = self.kronecker, self.constraints
         if parts is None or (constraints.master >= 0).any() or parts.fixed.sum() != len(constraints.constrained):
             return None
@@ -338,7 +338,7 @@ class TimeSlabs:
                 yield flux, carrying(facet_batch(self.space, self.mesh.space.facets(name)), self.coefficients)
 
     def _end_terms(self, table: np.ndarray) -> Iterator[tuple[int, np.ndarray, sp.csr_matrix | None]]:
-        """Prescribed fluxes through the ends of time (galerkin): layer, contribution (n,) and its matrix."""
+        """Prescribed fluxes through the ends of time (galerkin): time level, contribution (n,) and its matrix."""
         for name, layer, side in (("initial", 0, -1.0), ("final", -1, 1.0)):
             flux = BoundaryFlux(self.problem, name)
             if flux.is_zero:

@@ -133,7 +133,7 @@ class Quadrature:
 class Space:
     """The product of the scalar spaces of all components of all fields.
 
-    Unknowns are numbered component by component; `offsets[i]` is where component i starts.
+    Degrees of freedom are numbered component by component; `offsets[i]` is where component i starts.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Space:
 
     @property
     def size(self) -> int:
-        """Number of unknowns N."""
+        """Number of degrees of freedom N."""
         return int(self.offsets[-1])
 
     @property
@@ -184,12 +184,12 @@ class Space:
 
     @cached_property
     def unknown_nodes(self) -> np.ndarray:
-        """(N, d) position of each unknown."""
+        """(N, d) position of each degree of freedom."""
         return np.concatenate([s.nodes for s in self.scalar])
 
     @cached_property
     def unknown_components(self) -> np.ndarray:
-        """(N,) component of each unknown."""
+        """(N,) component of each degree of freedom."""
         return np.repeat(np.arange(self.components), np.diff(self.offsets))
 
     @cached_property
@@ -205,6 +205,6 @@ class Space:
         return w
 
     def interpolate(self, u: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """(N,) unknowns at points (m, d): (m, C)."""
+        """(N,) degrees of freedom at points (m, d): (m, C)."""
         parts = [s.interpolate(u[a:b], x) for s, a, b in zip(self.scalar, self.offsets, self.offsets[1:], strict=False)]
         return np.stack(parts, axis=1)

@@ -1,6 +1,6 @@
 """The weak form in space at one moment: residual and matrices, on a device, with a pattern of entries that is found once.
 
-Marching evaluates the same form thousands of times: shape functions stay on the device, and adding up a matrix is one indexed
+A march evaluates the same form thousands of times: shape functions stay on the device, and assembling a matrix is one indexed
 sum per pair of components, without sorting.
 """
 
@@ -39,7 +39,7 @@ class _Place:
 
 
 class SpatialForm:
-    """R(t, u, u_t) of a problem over time, for unknowns at the nodes of space, (n,).
+    """R(t, u, u_t) of a problem over time, for degrees of freedom at the nodes of space, (n,).
 
     Args:
         problem: of first order in time, on a domain with time.
@@ -83,7 +83,7 @@ class SpatialForm:
     # --- evaluation -------------------------------------------------------------------------------------------------
 
     def residual(self, times: np.ndarray, U: Tensor, rates: Tensor) -> Tensor:
-        """R (Q, n) at moments (Q,), values and rates (Q, n); rows of identified unknowns are added to those that they repeat."""
+        """R (Q, n) at moments (Q,), values and rates (Q, n); rows of periodic nodes are added to those they repeat."""
         result = torch.zeros(len(times), self.size, dtype=torch.float64, device=self.device)
         for place, some in self._parts(times):
             batch = place.batch
@@ -95,7 +95,7 @@ class SpatialForm:
         return result
 
     def matrices(self, times: np.ndarray, U: Tensor, rates: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """dR/du and dR/du_t at each moment as entries (nnz,) of the pattern; those that never change are not computed anew."""
+        """dR/du and dR/du_t at each moment as entries (nnz,) of the pattern; those that never change are computed once."""
         if self._constant is not None:
             return [self._constant] * len(times)
         by_value, by_rate = self._assemble(times, U, rates, self._mass is None)
@@ -283,13 +283,13 @@ class SpatialForm:
 
 
 def _states(batch: Batch, U: Tensor) -> Tensor:
-    """Unknowns (z, n) -> value and gradient of each component at the points: (z * e * q, C, 1 + d)."""
+    """Degrees of freedom (z, n) -> value and gradient of each component at the points: (z * e * q, C, 1 + d)."""
     parts = [torch.einsum("eqmb,zeb->zeqm", s, U[:, i]) for s, i in zip(batch.shapes, batch.unknowns, strict=True)]
     return torch.stack(parts, dim=3).flatten(0, 2)
 
 
 def _moved(batch: Batch, device: torch.device, identified: np.ndarray) -> Batch:
-    """A batch on a device, with unknowns as they are identified; components that share shape functions share them there too."""
+    """A batch on a device, periodic degrees of freedom merged; components that share shape functions share them there too."""
     shapes: dict[int, Tensor] = {}
     for s in batch.shapes:
         shapes.setdefault(id(s), s.contiguous().to(device))

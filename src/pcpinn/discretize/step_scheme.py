@@ -1,7 +1,7 @@
-"""One step in time as tables: how new layers follow from known ones. What marching needs to know of a scheme.
+"""One step in time as tables: how new time levels follow from known ones. Everything a march needs to know about a scheme.
 
-A step of length h makes m new layers of values. At some moments of the step the equation is evaluated, with values and rates
-that are combinations of the known and the new layers; each new layer takes a combination of the moments as its equation:
+A step of length h makes m new time levels of values. At some moments of the step the equation is evaluated, with values and rates
+that are combinations of the known and the new time levels; each new level takes a combination of the moments as its equation:
     test R(value U, slope U / h) = 0.
 """
 
@@ -24,11 +24,11 @@ class StepScheme:
 
     Attributes:
         name: of the scheme.
-        past: (H,) places of the known layers, at most 0; the last is the start.
-        nodes: (m,) places of the new layers.
+        past: (H,) places of the known time levels, at most 0; the last is the start.
+        nodes: (m,) places of the new time levels.
         moments: (q,) where the equation is evaluated.
-        value, slope: (q, H + m) values and rates there, from all layers.
-        test: (m, q) equations of the new layers, from those at the moments.
+        value, slope: (q, H + m) values and rates there, from all time levels.
+        test: (m, q) equations of the new time levels, from those at the moments.
     """
 
     name: str
@@ -41,28 +41,28 @@ class StepScheme:
 
     @property
     def history(self) -> int:
-        """Number of known layers H."""
+        """Number of known time levels H."""
         return len(self.past)
 
     @property
     def order(self) -> int:
-        """Number of new layers m."""
+        """Number of new time levels m."""
         return len(self.nodes)
 
     def interpolation(self, places: np.ndarray) -> np.ndarray:
-        """(k, H + m): values at places (k,) from those of all layers, by the scheme's own polynomial."""
+        """(k, H + m): values at places (k,) from those of all time levels, by the scheme's own polynomial."""
         layers = np.concatenate([self.past, self.nodes])
         low, high = layers[0], layers[-1]
         return derivatives((layers - low) / (high - low), (np.asarray(places) - low) / (high - low))[0]
 
     @property
     def starter(self) -> StepScheme:
-        """The scheme of a first step, where only one layer is known."""
+        """The scheme of a first step, where only one time level is known."""
         return self if self.history == 1 else step_scheme("euler")
 
 
 def step_scheme(name: str, order: int = 1) -> StepScheme:
-    """A scheme by name; `order` is the number of layers of radau (order 2m - 1) and gauss (order 2m).
+    """A scheme by name; `order` is the number of time levels of radau (order 2m - 1) and gauss (order 2m).
 
     Raises:
         PcpinnError: for an unknown name.
@@ -84,7 +84,7 @@ def step_scheme(name: str, order: int = 1) -> StepScheme:
 
 @dataclass(frozen=True)
 class Layers:
-    """The layers of some steps of a scheme in a row, as tables of the whole: H known layers, then L = steps x m new ones.
+    """The time levels of several consecutive steps of a scheme, as tables: H known ones, then L = steps x m new ones.
 
     Attributes:
         scheme: of each step; the very first of a march takes its starter.
@@ -108,12 +108,12 @@ class Layers:
 
     @property
     def history(self) -> int:
-        """Number of known layers H."""
+        """Number of known time levels H."""
         return self.scheme.history
 
     @property
     def count(self) -> int:
-        """Number of new layers L."""
+        """Number of new time levels L."""
         return self.steps * self.scheme.order
 
     @cached_property
@@ -123,7 +123,7 @@ class Layers:
 
     @cached_property
     def layers(self) -> np.ndarray:
-        """(L,) times of the new layers."""
+        """(L,) times of the new time levels."""
         return (self.times[:-1, None] + self.length * self.scheme.nodes).ravel()
 
     @cached_property

@@ -22,7 +22,7 @@ from .slabs import TimeSlabs
 class LinearSystem:
     """A u = b over *all* nodes.
 
-    Rows of constrained unknowns say u_i = value (Dirichlet) or u_i - u_j = 0 (periodic), so the network sees the boundary
+    Constrained rows say u_i = value (Dirichlet) or u_i - u_j = 0 (periodic), so the network sees the boundary
     nodes too; their columns are eliminated from the other rows, which keeps a symmetric problem symmetric.
 
     Attributes:
@@ -42,7 +42,7 @@ class LinearSystem:
 
     @property
     def nodes(self) -> Nodes:
-        """Where the unknowns sit."""
+        """Where the degrees of freedom sit."""
         return self.equation.nodes
 
     @property
@@ -52,11 +52,11 @@ class LinearSystem:
 
     @property
     def size(self) -> int:
-        """Number of unknowns N."""
+        """Number of degrees of freedom N."""
         return len(self.b)
 
     def norm(self, u: np.ndarray) -> float:
-        """Discrete L2 norm of (N,) unknowns."""
+        """Discrete L2 norm of (N,) degrees of freedom."""
         return self.equation.norm(u)
 
     @cached_property

@@ -1,7 +1,7 @@
-"""Polynomials in time: how the layers of a space-time slab are coupled.
+"""Polynomials in time: how the time levels of a space-time slab are coupled.
 
 Time is cut into slabs. In each, u is a polynomial through its value at the slab's start and its values at m nodes, so the
-unknowns are values of u at layers of space-time, as the network needs them. What is asked of the polynomials makes the scheme:
+degrees of freedom are values of u at time levels, as the network needs them. What the polynomials have to satisfy is the scheme:
   * radau: the equation of first order in time at the nodes themselves (Radau IIA: order 2m - 1, damps what it does not resolve);
   * gauss: the same at the m Gauss points (order 2m, conserves the energy of waves);
   * galerkin: tested with the polynomials themselves, for problems with a condition at both ends of time.
@@ -21,12 +21,12 @@ SCHEMES = ("radau", "gauss", "galerkin")
 
 @dataclass(frozen=True)
 class TimeScheme:
-    """A scheme on given slabs, as matrices between layers (l) and the moments (q) at which the equation is evaluated.
+    """A scheme on given slabs, as matrices between time levels (l) and the moments (q) at which the equation is evaluated.
 
     Attributes:
         name: radau, gauss or galerkin.
         times: (s + 1,) ends of the slabs, ascending.
-        order: m, the number of new layers per slab.
+        order: m, the number of new time levels per slab.
     """
 
     name: str
@@ -40,12 +40,12 @@ class TimeScheme:
 
     @property
     def layer_count(self) -> int:
-        """Number of layers L."""
+        """Number of time levels L."""
         return self.slabs * self.order + 1
 
     @cached_property
     def inner(self) -> np.ndarray:
-        """(m + 1,) places of a slab's layers in [0, 1], its start first."""
+        """(m + 1,) places of a slab's time levels in [0, 1], its start first."""
         if self.name == "galerkin":
             return lobatto_points(self.order + 1)
         return np.concatenate([[0.0], radau_points(self.order)])
@@ -59,7 +59,7 @@ class TimeScheme:
 
     @cached_property
     def layers(self) -> np.ndarray:
-        """(L,) times of all layers."""
+        """(L,) times of all time levels."""
         start, length = self.times[:-1, None], np.diff(self.times)[:, None]
         return np.concatenate([self.times[:1], (start + length * self.inner[None, 1:]).ravel()])
 
@@ -70,14 +70,14 @@ class TimeScheme:
 
     @cached_property
     def trial(self) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-        """(Q, L) each: value and derivative in time at the moments, from the values at the layers."""
+        """(Q, L) each: value and derivative in time at the moments, from the values at the time levels."""
         value, slope = derivatives(self.inner, self._moments)
         lengths = np.diff(self.times)
         return self._spread([value for _ in lengths]), self._spread([slope / h for h in lengths])
 
     @cached_property
     def test(self) -> sp.csr_matrix:
-        """(L, Q): which combination of the moments gives each layer its equation."""
+        """(L, Q): which combination of the moments gives each time level its equation."""
         if self.name == "galerkin":
             return self._tested(0)
         count = self.layer_count - 1
@@ -101,11 +101,11 @@ class TimeScheme:
             return result
         local = interpolatory_weights(self.inner[1:])
         result[1:] = (lengths[:, None] * local).ravel()
-        result[0] = result[1:].mean()  # initial values count as any layer, however short the first slab
+        result[0] = result[1:].mean()  # initial values count as any time level, however short the first slab
         return result * ((self.times[-1] - self.times[0]) / result.sum())
 
     def interpolation(self, t: np.ndarray) -> sp.csr_matrix:
-        """(n, L): from values at the layers to values at times t (n,)."""
+        """(n, L): from values at the time levels to values at times t (n,)."""
         t = np.asarray(t, dtype=np.float64)
         slab = np.clip(np.searchsorted(self.times, t, side="left") - 1, 0, self.slabs - 1)
         place = (t - self.times[slab]) / np.diff(self.times)[slab]

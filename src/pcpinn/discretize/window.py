@@ -1,6 +1,6 @@
-"""A window of time: some steps as one system of equations, F(U) = 0, for the values U (L, n) at its new layers.
+"""A window of time: some steps as one system of equations, F(U) = 0, for the values U (L, n) at its new time levels.
 
-The first layers are known: they are the end of the window before. F'(U) is kept as matrices of space at the window's moments
+The first time levels are known: they are the end of the window before. F'(U) is kept as matrices of space at the window's moments
 (`WindowMatrix`), not as one large matrix.
 """
 
@@ -76,7 +76,7 @@ class MarchSpace:
 
     @property
     def size(self) -> int:
-        """Unknowns per layer n."""
+        """Degrees of freedom per time level n."""
         return self.form.size
 
     @property
@@ -90,7 +90,7 @@ class MarchSpace:
         return self.form.space.weights
 
     def nodes(self, layers: int) -> Nodes:
-        """The unknowns of so many layers as outputs of a network: C outputs per layer, at the nodes of space."""
+        """The degrees of freedom of `layers` time levels as outputs of a network: C outputs per level, at the nodes of space."""
         heads = np.arange(layers)[:, None] * self.components + self.form.space.unknown_components
         return Nodes(self._points, np.tile(self._point_of, layers), heads.ravel())
 
@@ -104,12 +104,12 @@ class MarchSpace:
         return torch.from_numpy(np.nan_to_num(value)).to(self.device)
 
     def prescribed(self, t: float) -> Tensor:
-        """Values (c,) of the constrained unknowns at a moment."""
+        """Values (c,) of the constrained degrees of freedom at a moment."""
         found = self.structure if self.values_constant else self._constraints(t)
         return torch.from_numpy(found.value).to(self.device)
 
     def without_constrained(self, entries: Tensor, unit: bool) -> Tensor:
-        """Entries with the rows of constrained unknowns emptied, or saying u_i = ..., u_i - u_j = ... (unit)."""
+        """Entries with the rows of constrained degrees of freedom emptied, or saying u_i = ..., u_i - u_j = ... (unit)."""
         entries = torch.where(self._entries_fixed, 0.0, entries)
         if unit:
             entries[self._unit] = 1.0
@@ -130,7 +130,7 @@ class MarchSpace:
 
 
 class _Layer:
-    """The unknowns of one layer, as `find_constraints` wants them."""
+    """The degrees of freedom of one time level, as `find_constraints` wants them."""
 
     def __init__(self, form: SpatialForm, t: float) -> None:
         self._space = form.space
@@ -150,7 +150,7 @@ class Window:
     Attributes:
         space: what stays the same.
         layers: the steps.
-        known: (H, n) layers before the window, the last at its start.
+        known: (H, n) time levels before the window, the last at its start.
     """
 
     space: MarchSpace
@@ -159,12 +159,12 @@ class Window:
 
     @cached_property
     def prescribed(self) -> Tensor:
-        """(L, c) values of the constrained unknowns at the new layers."""
+        """(L, c) values of the constrained degrees of freedom at the new time levels."""
         return torch.stack([self.space.prescribed(float(t)) for t in self.layers.layers])
 
     @cached_property
     def nodes(self) -> Nodes:
-        """The unknowns as outputs of a network."""
+        """The degrees of freedom as outputs of a network."""
         return self.space.nodes(self.layers.count)
 
     @cached_property
@@ -177,13 +177,13 @@ class Window:
         return float((torch.from_numpy(self.weights).to(U.device) * U.reshape(-1) ** 2).sum().sqrt())
 
     def moved(self, U: Tensor, correction: Tensor, factor: float) -> Tensor:
-        """U - factor * correction; constrained unknowns take the whole step."""
+        """U - factor * correction; constrained degrees of freedom take the whole step."""
         result, c = U - factor * correction, self.space.constrained
         result[:, c] = U[:, c] - correction[:, c]
         return result
 
     def residual(self, U: Tensor) -> Tensor:
-        """F (L, n) at U (L, n); rows of constrained unknowns are u_i - g_i."""
+        """F (L, n) at U (L, n); rows of constrained degrees of freedom are u_i - g_i."""
         every = torch.cat([self.known, U])
         values, rates = self._table("value") @ every, self._table("slope") @ every
         result = self._table("test") @ self.space.form.residual(self.layers.moments, values, rates)
@@ -241,7 +241,7 @@ class WindowMatrix:
         return result
 
     def mean(self) -> tuple[Tensor, Tensor]:
-        """(nnz,) each: dR/du with unit rows of constrained unknowns, and dR/du_t, both averaged over the moments."""
+        """(nnz,) each: dR/du with unit rows of constrained degrees of freedom, and dR/du_t, both averaged over the moments."""
         by_value = torch.stack([k for k, _ in self.pairs]).mean(0)
         by_rate = torch.stack([m for _, m in self.pairs]).mean(0)
         return self.space.without_constrained(by_value, unit=True), by_rate

@@ -19,7 +19,7 @@ from ..problem.problem import Problem
 from .equations import Equations
 from .observations import Observations
 
-HUBER = 1.345  # beyond so many standard deviations a residual counts linearly
+HUBER = 1.345  # standard deviations beyond which a residual counts linearly
 
 
 def huber_weights(r: np.ndarray) -> np.ndarray:

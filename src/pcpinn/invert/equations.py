@@ -1,7 +1,7 @@
 """The equations of a problem with unknown coefficients: F(u, c) = 0, with derivatives by both.
 
-c are nodal values of the unknown coefficients, (n, K). F is the weak form at u with its prescribed values put right, beside
-u_i - g_i(c) for these; unknowns on `Free` boundaries have no equation, their rows are zero.
+c are nodal values of the unknown coefficients, (n, K). F is the weak form at u with its prescribed values corrected, and
+u_i - g_i(c) in their rows; degrees of freedom on `Free` boundaries have no equation, their rows are zero.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def infer(
 
     Args:
         problem: makes the Problem from its unknowns: `lambda a, k: Problem(..., flux=lambda x, u: a(x) * u.grad, ...)`. A
-            `Coefficient` is a function of the point at hand, a `Parameter` a tensor. Boundaries of which nothing is known are
+            `Coefficient` is a function of the point, a `Parameter` a tensor. Boundaries where nothing is known are
             `Free()`.
         data: observed values, one set or several.
         unknowns: name -> `Coefficient` or `Parameter`.
@@ -51,7 +51,7 @@ def infer(
         choices: recipes by slot and single keys, as of `pcpinn.solve`; the loss is `Joint`.
 
     Raises:
-        PcpinnError: for anything the user can put right; nothing has been written then.
+        PcpinnError: for anything the user can correct; nothing has been written then.
     """
     family = Family(problem, unknowns)
     chosen = inverse_settings("infer", family, settings, choices)

@@ -38,7 +38,7 @@ _GAINS = (2.0, 1.0, 0.1)  # a stage ends when five iterations gain less log like
 
 @dataclass(frozen=True)
 class _Stage:
-    """Training with one weight of the equations (0: on the data alone), for so many iterations, or as long as they gain."""
+    """Training with one weight of the equations (0: data alone), for a number of iterations or as long as the loss falls."""
 
     kappa: float
     iterations: int
@@ -176,7 +176,7 @@ class Inference:
             resumed = snapshot if number == first else None
             if resumed is not None:
                 done = int(resumed.facts.get("since", 0))
-                with torch.no_grad():  # priors are chosen anew from where P was built
+                with torch.no_grad():  # priors are chosen again from where P was built
                     self.model.theta.copy_(resumed.loss.get("anchor", resumed.theta))
             loss.kappa = stage.kappa
             if stage.kappa:

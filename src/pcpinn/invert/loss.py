@@ -282,7 +282,7 @@ class JointLoss(Loss):
 
     @torch.no_grad()
     def residuals(self) -> list[Tensor]:
-        """All residuals at the present weights, in the order of the model; outliers weighted anew."""
+        """All residuals at the present weights, in the order of the model; outliers reweighted."""
         theta = self.theta.detach()[self.model.parts[0]]
         result = [term.weighted_residual(theta) for term in self.data] + self._prior_residuals()
         if self.kappa:

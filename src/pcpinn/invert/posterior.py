@@ -102,7 +102,7 @@ class Linearised:
     def _mode_cost(self, i: int) -> float:
         """Log evidence that a mode of its own has to earn.
 
-        With log J, J candidates, noise alone is taken for a mode in one of thirty sets of data; with twice that, hardly ever.
+        With log J, J candidates, noise alone is mistaken for a mode in one of thirty data sets; with twice that, hardly ever.
         """
         return 2 * float(np.log(max(1, self.mode_columns(i).shape[1])))
 

@@ -26,7 +26,7 @@ class Joint(Recipe):
         prior: auto (smoothness priors, their parameters chosen by evidence) or none.
         misfit: squares, or huber: outliers count linearly.
         noise_level: standard deviation of data that do not say theirs; by default estimated.
-        refresh: P is built anew every so many iterations.
+        refresh: iterations between two builds of P.
         norm: of the equations: mass (approximates that of L2 on the domain) or uniform.
         coefficient_width, coefficient_depth: of the coefficients' networks; by default what each `Coefficient` says.
     """

@@ -1,4 +1,4 @@
-"""The posterior of a loaded inverse run: its discretisation is made again from mesh and settings, without the equations."""
+"""The posterior of a loaded inverse run: its discretisation is rebuilt from mesh and settings, without the equations."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def free_priors(equations: Equations, spread: float) -> list[tuple[FieldPrior, n
         if isinstance(form, TimeSlabs) and form.components == 1 and len(at) and at.max() < form.layer_size:
             later = (
                 form.constraints.constrained - form.layer_size
-            )  # sides that are not natural, seen in the second layer
+            )  # sides that are not natural, seen in the second time level
             fixed = later[(later >= 0) & (later < form.layer_size)]
             modes = laplacian_modes(form.space.scalar[0], fixed)[at]  # values at the start
         prior = FieldPrior(

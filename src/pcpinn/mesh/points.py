@@ -27,7 +27,7 @@ def interior_points(mesh: Mesh, count: int, random: np.random.Generator) -> np.n
 
 
 def boundary_points(mesh: Mesh, name: str, spacing: float, random: np.random.Generator) -> BoundaryPoints:
-    """Points on a named boundary, so many that they are `spacing` apart on average; in 1D the end points themselves."""
+    """Points on a named boundary, `spacing` apart on average; in 1D the end points themselves."""
     sk, d = mesh.skfem, mesh.dimension
     facets = np.asarray(mesh.facets(name), dtype=np.int32)
     mapping = sk.mapping()

@@ -70,7 +70,7 @@ class Features:
             raise PcpinnError("features=waves repeat themselves, the problem does not", "use features=log")
 
     def width(self, inputs: int) -> int:
-        """Number of values that so many inputs are turned into."""
+        """Number of features for a number of inputs."""
         if self.kinks and len(self.kinks) != inputs:
             raise PcpinnError(
                 f"kinks are given for {len(self.kinks)} axes, but there are {inputs}",
@@ -106,7 +106,7 @@ class Features:
         return result
 
     def size(self, inputs: int) -> int:
-        """Number k of frequencies for so many inputs."""
+        """Number k of frequencies for a number of inputs."""
         if self.kind == "waves":
             return len(self._waves(inputs))
         if self.periodic:

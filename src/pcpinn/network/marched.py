@@ -1,4 +1,4 @@
-"""The answer of a march: a network per window of time, with a head per layer, as one function of space and time."""
+"""The answer of a march: a network per window of time, with a head per time level, as one function of space and time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Plan:
 
     @property
     def layers(self) -> int:
-        """New layers per window."""
+        """New time levels per window."""
         return self.per_window * self.steps.order
 
     def to_dict(self) -> dict[str, Any]:
@@ -45,10 +45,10 @@ class Plan:
 
 
 class MarchedNetwork(nn.Module):
-    """u(x, t) from the weights of all windows; in a step, by the polynomial of its scheme through the layers.
+    """u(x, t) from the weights of all windows; in a step, by the polynomial of its scheme through the time levels.
 
     Args:
-        base: a network of space with C outputs per layer of a window; its own weights are not used.
+        base: a network of space with C outputs per time level of a window; its own weights are not used.
         plan: the steps.
         times: (S + 1,) ends of all steps.
         thetas: (windows + 1, p): row 0 has the initial values in every head.
@@ -97,7 +97,7 @@ class MarchedNetwork(nn.Module):
         start, end = float(self.times[k]), float(self.times[k + 1])
         place = (x[:, -1] - start) / (end - start)
         layers = np.concatenate([scheme.past, scheme.nodes])
-        last = (k + 1) * self._scheme.order  # layers are numbered from the start: 0 has the initial values
+        last = (k + 1) * self._scheme.order  # time levels are numbered from the start: 0 has the initial values
         numbers = range(last - len(layers) + 1, last + 1)
         total = torch.zeros(len(x), self.outputs, dtype=x.dtype, device=x.device)
         cache: dict[int, Tensor] = {}

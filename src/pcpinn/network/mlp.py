@@ -43,7 +43,7 @@ class Architecture:
             )
 
     def layer_shapes(self, inputs: int, outputs: int) -> list[tuple[int, int]]:
-        """(out, in) of each layer for so many coordinates and outputs."""
+        """(out, in) of each layer, for given numbers of coordinates and outputs."""
         sizes = [self.features.width(inputs)] + [self.width] * self.depth + [outputs]
         return list(zip(sizes[1:], sizes[:-1], strict=True))
 
@@ -73,7 +73,7 @@ def split_layers(theta: Tensor, shapes: Sequence[tuple[int, int]]) -> list[tuple
 
 
 class MLP(nn.Module):
-    """A perceptron whose weights are one flat vector `theta`, so that optimisers see a plain least-squares unknown.
+    """A perceptron whose weights are one flat vector `theta`, so that optimisers see a plain vector.
 
     Inputs are scaled from the box [lower, upper] to [-1, 1]; the last layer is linear, in units of `output_scale`. An
     `ansatz`, if one is set, makes the values take given ones on given walls.

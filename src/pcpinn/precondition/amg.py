@@ -25,7 +25,7 @@ class AMGState:
     """The parts of A, the levels for its free part, and what was measured.
 
     Attributes:
-        kinds: numbers of heads, free unknowns and tails (see MultigridSolver).
+        kinds: numbers of heads, free degrees of freedom and tails (see MultigridSolver).
         bounds: eigenvalues of B A for one cycle B.
         solver: for numpy arrays, in double precision.
     """
@@ -72,7 +72,9 @@ class AMG(Assembled):
             if best is None or score < best[0]:
                 best = (score, coarsening, hierarchy, bounds)
         if best is None:
-            raise PcpinnError(f"algebraic multigrid found no coarser matrices for {free.shape[0]} unknowns", OTHERWISE)
+            raise PcpinnError(
+                f"algebraic multigrid found no coarser matrices for {free.shape[0]} degrees of freedom", OTHERWISE
+            )
         _, coarsening, hierarchy, bounds = best
         solver = MultigridSolver(
             A, kinds, hierarchy, bounds, self.cycles, self.smoother_steps, torch.float64, torch.device("cpu")

@@ -91,7 +91,7 @@ class AutoILU(Assembled):
         super().__post_init__()
         if self.refinement:
             raise PcpinnError(
-                f"auto-ilu adds refinement by itself where it helps, so refinement={self.refinement} has no place",
+                f"auto-ilu adds refinement itself where it helps, so refinement={self.refinement} is not read",
                 "leave refinement out, or use preconditioner=ilu with a drop tolerance of your own",
             )
 
@@ -131,7 +131,7 @@ def tighten(
 
     Args:
         A: (N, N).
-        nodes: (N, d) position of each unknown; weights: (N,) of the norm; components: (N,) or None.
+        nodes: (N, d) position of each degree of freedom; weights: (N,) of the norm; components: (N,) or None.
 
     Raises:
         PcpinnError: when not even the first factorisation fits, or none can be made.

@@ -12,13 +12,13 @@ from .factorised import LU
 from .recipe import PRECONDITIONERS, Assembled
 from .time_order import TimeOrder
 
-_DIRECT = 30_000  # unknowns up to which P is a complete factorisation
+_DIRECT = 30_000  # degrees of freedom up to which P is a complete factorisation
 
 
 @PRECONDITIONERS.register
 @dataclass(frozen=True)
 class AutoLU(Assembled):
-    """LU up to 30 000 unknowns; beyond, time-order for slabs of time and auto-ilu for the rest."""
+    """LU up to 30 000 degrees of freedom; beyond, time-order for slabs of time and auto-ilu for the rest."""
 
     name: ClassVar[str] = "auto-lu"
 

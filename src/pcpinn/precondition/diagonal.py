@@ -30,7 +30,7 @@ class DiagonalSolver:
         return self.apply(r)
 
     def describe(self) -> dict[str, Any]:
-        """Nothing to say."""
+        """No facts."""
         return {}
 
 

@@ -198,7 +198,7 @@ def _solver(lu: spla.SuperLU, mode: str) -> Map:
 
 
 def explicit(preconditioner: Preconditioner, state: Any) -> spla.LinearOperator | None:
-    """P itself, as something that multiplies, where its kind allows it."""
+    """P itself as an operator, where its kind allows it."""
     if isinstance(preconditioner, Jacobi | RowBalancing | Identity):
         return spla.aslinearoperator(sp.diags(state))
     if isinstance(preconditioner, ILU | LU) and isinstance(state, Factors):

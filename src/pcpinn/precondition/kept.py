@@ -1,4 +1,4 @@
-"""A P that is there already, for a matrix that has changed little since it was built."""
+"""A P that was built before, for a matrix that has changed little since."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Cycle:
 class MultigridSolver:
     """Several V-cycles, combined by Chebyshev's polynomial for the eigenvalues of B A that were measured.
 
-    The unknowns come in three kinds: `heads` with a row of nothing but a diagonal entry (Dirichlet), `tails` with such a
+    Degrees of freedom come in three kinds: `heads` with a row of nothing but a diagonal entry (Dirichlet), `tails` with such a
     column (periodic copies), and the free ones between them. P is block lower triangular in that order: exact for heads
     and tails, multigrid for the free ones.
     """

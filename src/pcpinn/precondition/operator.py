@@ -31,7 +31,7 @@ class PreconditionedResidual(Preconditioned):
         weights: (N,) of the norm.
         dense: whether to hold P^-1 A as a dense matrix: True, False or "auto".
         dtype, device: of u.
-        nodes: (N, d) position of each unknown: then the quality of P is measured.
+        nodes: (N, d) position of each degree of freedom: then the quality of P is measured.
         components: (N,) which component an unknown belongs to; None for one.
         on_device: apply P by torch operations: True, False, or None to do so on a GPU and where P prefers it.
 
@@ -83,7 +83,7 @@ class PreconditionedResidual(Preconditioned):
         if isinstance(recipe, AutoILU):
             if nodes is None:
                 raise PcpinnError(
-                    "drop_tolerance=auto needs the positions of the unknowns to measure the quality",
+                    "preconditioner=auto-ilu needs the positions of the degrees of freedom to measure its quality",
                     "pass nodes=..., or give drop_tolerance as a number",
                 )
             self._chosen = recipe.choose(self.A, nodes, self.weights, components)
@@ -111,7 +111,7 @@ class PreconditionedResidual(Preconditioned):
             return needed < 8 * 2**20  # beyond a few megabytes two triangular solves are cheaper than a dense product
         if dense and self.device.type == "cpu" and needed > _DENSE_BYTES * 4:
             raise PcpinnError(
-                f"a dense P^-1 A of {self.A.shape[0]} unknowns needs {needed / 2**30:.1f} GiB",
+                f"a dense P^-1 A of {self.A.shape[0]} degrees of freedom needs {needed / 2**30:.1f} GiB",
                 "use dense=false or a coarser mesh",
             )
         return bool(dense)

@@ -35,7 +35,7 @@ class WeightedInverse:
 
 
 class Explicit(Protocol):
-    """W P^-1 A as a matrix that is there: dense, or diagonal."""
+    """W P^-1 A as an explicit matrix: dense or diagonal."""
 
     @property
     def T(self) -> Explicit:

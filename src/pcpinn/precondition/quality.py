@@ -50,7 +50,7 @@ def estimate_quality(
     Args:
         A: (N, N).
         apply: P^-1 for arrays (N, k).
-        nodes: (N, d) position of each unknown.
+        nodes: (N, d) position of each degree of freedom.
         weights: (N,) positive weights of the norm.
         components: (N,) which component an unknown belongs to; None for one component.
         seed: of the random probes.
@@ -65,7 +65,7 @@ def estimate_quality(
     for name, array in (("nodes", nodes), ("weights", weights), ("components", components)):
         if len(array) != n:
             raise PcpinnError(
-                f"{name} has {len(array)} entries for {n} unknowns", "give one per unknown, in the order of A"
+                f"{name} has {len(array)} entries for {n} degrees of freedom", "give one per row of A, in its order"
             )
     generator = np.random.default_rng(seed)
 

@@ -29,7 +29,7 @@ class Preconditioning(Recipe):
 
 @dataclass(frozen=True)
 class Assembled(Preconditioning):
-    """A preconditioner of a matrix that is there as a whole.
+    """A preconditioner of an assembled matrix.
 
     Attributes:
         dense: hold P^-1 A as a dense matrix; auto does so where thousands of cheap steps make it pay.
@@ -38,7 +38,7 @@ class Assembled(Preconditioning):
     dense: Literal["auto", "true", "false"] = field(default="auto", kw_only=True)
 
     def fitted(self, discretisation: Discretisation, memory: float) -> Any:
-        """The preconditioner for a discretisation, with so many GiB of memory; here itself."""
+        """The preconditioner for a discretisation, with `memory` GiB; by default itself."""
         return self
 
 

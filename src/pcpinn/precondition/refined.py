@@ -18,7 +18,7 @@ from .protocol import DeviceSolver, LinearMap, Preconditioner
 
 
 def refine(solve: Callable[[V], V], product: Callable[[V], V], r: V, steps: int) -> V:
-    """x <- x + P^-1 (r - A x) from x = P^-1 r on, so many times."""
+    """x <- x + P^-1 (r - A x), starting from x = P^-1 r, a number of times."""
     x = solve(r)
     for _ in range(steps):
         x = x + solve(r - product(x))

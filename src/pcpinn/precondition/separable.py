@@ -44,11 +44,11 @@ def _nothing() -> np.ndarray:
 @PRECONDITIONERS.register
 @dataclass(frozen=True)
 class Separable(Assembled):
-    """P = A for a matrix with two symmetric Kronecker terms; prescribed unknowns are whole layers and whole nodes.
+    """P = A for a matrix with two symmetric Kronecker terms, where whole time levels and whole nodes are prescribed.
 
     Attributes:
         terms: (time, space) factors of A, constraints not applied.
-        fixed_layers, fixed_nodes: which layers and nodes hold prescribed values.
+        fixed_layers, fixed_nodes: which time levels and nodes hold prescribed values.
     """
 
     terms: Terms = field(default=(), metadata={"hidden": True})
@@ -80,7 +80,7 @@ class Separable(Assembled):
         layers, nodes = np.flatnonzero(~self.fixed_layers), np.flatnonzero(~self.fixed_nodes)
         if max(len(layers), len(nodes)) > _LARGEST:
             raise PcpinnError(
-                f"{len(layers)} layers and {len(nodes)} nodes are too many to diagonalise",
+                f"{len(layers)} time levels and {len(nodes)} nodes are too many to diagonalise",
                 f"{_OTHERWISE}, or mesh coarser",
             )
         # The mass matrix of time belongs to the stiffness of space, and the other way round.

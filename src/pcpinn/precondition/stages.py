@@ -1,4 +1,4 @@
-"""P for the steps of a march: all layers of a step at once, decoupled by the eigenvectors of the scheme.
+"""P for the steps of a march: all time levels of a step at once, decoupled by the eigenvectors of the scheme.
 
 A step's matrix is V ⊗ K + S ⊗ M with small matrices V, S of the scheme and K = dR/du, M = dR/du_t averaged over the step. With
 V^-1 S = T Λ T^-1 it takes one system (K + λ M) x = r in space per eigenvalue, conjugate pairs once. These are solved by
@@ -40,7 +40,7 @@ class Stages(Preconditioning):
         fill_factor: most entries of the factors, in multiples of those of the matrix.
         ordering: order of elimination: colamd, or mmd (smaller and faster for diffusion, bad for waves).
         solves: factors (on the host), dense (inverses, on a GPU), polynomial; or auto: a polynomial if it solves to `accuracy`,
-            else on a GPU dense up to 24 000 unknowns per layer, else factors.
+            else on a GPU dense up to 24 000 degrees of freedom per time level, else factors.
         accuracy: relative residual that a polynomial must reach.
     """
 

@@ -29,7 +29,7 @@ _DENSE_ROWS = 24_000  # a larger inverse takes longer to read than its factors
 
 @dataclass(frozen=True)
 class Slab:
-    """Rows start:end of A: the number of its diagonal block, and what couples it to unknowns from column `since` on."""
+    """Rows start:end of A: the number of its diagonal block, and what couples it to degrees of freedom from column `since` on."""
 
     start: int
     end: int
@@ -52,10 +52,10 @@ class Slabs:
 @PRECONDITIONERS.register
 @dataclass(frozen=True)
 class TimeOrder(Assembled):
-    """The march through slabs of unknowns.
+    """P by block substitution, slab after slab in the order of time.
 
     Attributes:
-        starts: first unknown of each slab, and N at the end.
+        starts: first degree of freedom of each slab, and N at the end.
         drop_tolerance, fill_factor, ordering: of the incomplete factorisation of a slab's own block (see ILU); with
             drop_tolerance=0 it is complete.
         sweep_tolerance: relative error that triangular solves on a GPU may have.
@@ -222,7 +222,7 @@ def _entries(A: sp.csr_matrix, s: Slab) -> int:
 
 
 def _shifted_rows(A: sp.csr_matrix, start: int, end: int) -> sp.csr_matrix:
-    """Rows start:end, with columns counted from `start` (negative for earlier unknowns); not a matrix to compute with."""
+    """Rows start:end, with columns counted from `start` (negative for earlier slabs); not a matrix to compute with."""
     part = slice(A.indptr[start], A.indptr[end])
     rows = sp.csr_matrix((end - start, end - start))
     rows.data, rows.indices = A.data[part], A.indices[part].astype(np.int64) - start
@@ -231,7 +231,7 @@ def _shifted_rows(A: sp.csr_matrix, start: int, end: int) -> sp.csr_matrix:
 
 
 def _split(rows: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.csr_matrix, int]:
-    """Shifted rows -> the diagonal block, the coupling to earlier unknowns, and how far back that reaches."""
+    """Shifted rows -> the diagonal block, the coupling to earlier degrees of freedom, and how far back that reaches."""
     back = max(0, -int(rows.indices.min())) if rows.nnz else 0
     n = rows.shape[0]
     whole = sp.csr_matrix((rows.data, rows.indices + back, rows.indptr), shape=(n, back + n))

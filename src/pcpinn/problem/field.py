@@ -1,4 +1,4 @@
-"""The unknowns of a PDE, and what a flux or source sees of them at one point."""
+"""The fields of a PDE, and what a flux or source sees of them at one point."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import PcpinnError
 
 @dataclass(frozen=True)
 class Field:
-    """One unknown function.
+    """One function that the PDE determines.
 
     Attributes:
         name: how results and conditions refer to it.

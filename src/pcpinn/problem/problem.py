@@ -95,7 +95,7 @@ class Problem:
 
     @property
     def components(self) -> int:
-        """Number of scalar unknown functions in all."""
+        """Total number of scalar components."""
         return sum(f.components for f in self.unknowns)
 
     @property

@@ -67,7 +67,7 @@ class Parameter:
 class Coefficient:
     """A function to be found, given by a network of its own. The problem's functions call it: a(x), or a(x, t) over time.
 
-    Call it with the point at hand: its value there is all that is known while the equation is evaluated.
+    Call it with the point of evaluation: no other value is known while the equation is evaluated.
 
     Attributes:
         initial: first guess, a constant.

@@ -44,7 +44,7 @@ def write_report(solution: Solution, folder: Path) -> Path:
     rows += [
         ("time", f"{times['total_s']:.1f} s", f"setup {times['setup_s']:.1f} s, training {times['train_s']:.1f} s"),
         ("iterations", result["iterations"], f"{result['optimiser']}, stopped by {result['stopped_by']}"),
-        ("unknowns", result["dofs"], f"{result['parameters']} weights in the network"),
+        ("degrees of freedom", result["dofs"], f"{result['parameters']} weights in the network"),
         ("preconditioner", result["preconditioner"]["name"], ""),
     ]
     newton = result.get("newton")
@@ -81,7 +81,7 @@ def _cell(value: Any) -> str:
 
 
 def _command(result: dict[str, Any]) -> str:
-    """The line that makes the run again, with all that differs from its preset."""
+    """The command line that repeats the run, with everything that differs from its preset."""
     source = result.get("source") or {}
     if not source:
         return "pcpinn.solve(problem, **settings) with the settings below"

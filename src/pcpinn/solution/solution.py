@@ -27,7 +27,7 @@ class Solution:
 
     Attributes:
         network: u_theta, a torch module; of a march, the networks of all its windows.
-        fields: the unknowns that its outputs are.
+        fields: what its outputs stand for, in order.
         mesh: where it was trained.
         result: errors, times and sizes: what `result.json` holds, with `.success`, `.message`, `.iterations`.
         history: loss by iteration.

@@ -142,7 +142,7 @@ def make_optimiser(settings: Settings, loss: Loss) -> tuple[Optimiser, str]:
         return optimiser, "asked for"
     if isinstance(optimiser, GaussNewton) and isinstance(loss, LeastSquares):
         matrix, rows = optimiser.resolve(loss)
-        return optimiser, f"P^-1 A is near the identity; matrix {matrix} on {rows} of {loss.size} unknowns"
+        return optimiser, f"P^-1 A is near the identity; matrix {matrix} on {rows} of {loss.size} degrees of freedom"
     P = settings.recipes.get("preconditioner")
     return (
         optimiser,

@@ -108,7 +108,7 @@ def estimate_error(
     by_slabs = isinstance(finer, TimeSlabs)
     if affordable and finer.size > (_AFFORDABLE_SLABS if by_slabs else _AFFORDABLE_UNKNOWNS[mesh.dimension]):
         raise PcpinnError(
-            f"a finer discretisation ({how}) has {finer.size} unknowns, which would cost more than the solve itself",
+            f"a finer discretisation ({how}) has {finer.size} degrees of freedom, which would cost more than the solve itself",
             "call pcpinn.certify(solution) if you want it all the same",
         )
     if check_functions(finer):
@@ -123,7 +123,7 @@ def estimate_error(
         of_slabs = Separable() if settings.time.scheme == "galerkin" else TimeOrder()
         preconditioner = of_slabs.fitted(finer, settings.run.memory)
     state = preconditioner.build(system.A)
-    # A few Krylov steps bring P^-1 r nearer to A^-1 r where P is not good enough by itself.
+    # A few Krylov steps bring P^-1 r nearer to A^-1 r where P alone is not good enough.
     error = solve_krylov(system.A, r, lambda v: preconditioner.apply(state, v), tolerance=1e-3)
     if error is None:
         raise PcpinnError("the error estimate did not converge", "use certify=false, or a finer mesh")
@@ -144,7 +144,7 @@ def _finer(problem: Problem, mesh: AnyMesh, settings: Settings) -> tuple[FiniteE
 
 
 def _finer_slabs(problem: Problem, mesh: SlabMesh, settings: Settings) -> tuple[TimeSlabs, str]:
-    """One degree more in space (or smaller cells) and one more layer per slab of time."""
+    """One degree more in space (or smaller cells) and one more time level per slab of time."""
     degree, order = settings.mesh.degree, min(settings.time.order + 1, 12)
     element = settings.mesh.element
     if degree < ELEMENTS.find(element).highest[mesh.space.dimension]:

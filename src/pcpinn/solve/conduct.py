@@ -27,7 +27,7 @@ class Run:
         settings: what it is made with.
         name, fields: of the problem.
         out: a folder to record it in; it must not exist, unless resumed.
-        progress: told how far the work is.
+        progress: receives progress reports.
         record: more facts for run.json and result.json.
         resume: whether an interrupted run goes on.
         kind: of the folder: who can load it.
@@ -63,7 +63,7 @@ class Run:
         self.device = make_device(settings.run.device)
 
     def mesh(self, given: AnyMesh | None, make: Callable[[], AnyMesh]) -> AnyMesh:
-        """The mesh that the run was begun with, one that is there already, or a new one."""
+        """The mesh that the run was begun with, a given one, or a new one."""
         self.progress.stage("mesh")
         if self.resume and self.out is not None:
             return read_mesh_arrays(self.out / "mesh.safetensors")

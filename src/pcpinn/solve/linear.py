@@ -48,10 +48,10 @@ def solve(
         settings: all choices by key, as in presets and `--set`, where they come as one mapping.
         out: a folder to record the run in, with checkpoints on the way; it must not exist, unless resumed.
         reference: to measure errors against.
-        progress: told how far the work is.
+        progress: receives progress reports.
         record: more facts for run.json and result.json (name of the problem, preset).
         resume: continue the interrupted run in `out` from its last checkpoint, on the mesh that it was begun with.
-        on: a mesh that is there already, with the boundary names of the problem's domain.
+        on: an existing mesh, with the boundary names of the problem's domain.
         start: where Newton's method begins: a `Solution` (its network is trained further if it is of the same kind), or a
             function of points (n, d) with values (n, components). By default the solution of the linear part. Not for a
             march, which begins with the initial values.
@@ -60,11 +60,11 @@ def solve(
             seed, device, precision, time_limit, memory, certify, checkpoint_every. `pcpinn settings` lists them all.
 
     At its time limit (seconds of training, those before a resume included) a solve returns what it has; a march, which has no
-    answer before its end, raises and keeps the windows that are done for `resume`.
+    answer before its end, raises and keeps the finished windows for `resume`.
 
     Raises:
-        PcpinnError: for anything the user can put right; nothing has been written then, but for a march that reaches its time
-            limit or diverges on its way.
+        PcpinnError: for anything the user can correct; nothing has been written then, except by a march that reaches its time
+            limit or diverges on the way.
     """
     chosen = settings_of("pcpinn", problem, settings, choices)
     options: dict[str, Any] = {
@@ -114,7 +114,7 @@ def preconditioned_loss(
         network: u_theta.
         settings: which P.
         kept: an earlier P to take instead.
-        rescale: choose the unit of the network's outputs anew.
+        rescale: choose the unit of the network's outputs again.
     """
     operator = PreconditionedResidual(
         system.A,

@@ -57,7 +57,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Packed:
-    """A place as a checkpoint has it: without matrices, which are made again."""
+    """A place as a checkpoint has it: without matrices, which are rebuilt."""
 
     at: np.ndarray
     built_at: np.ndarray | None
@@ -91,9 +91,9 @@ def unpack(snapshot: Snapshot, unknowns: int, weights: int) -> Packed:
         steps = [Step(**s) for s in facts["steps"]]
         places = [at] if built_at is None else [at, built_at]
         if any(p.shape != (unknowns,) or not np.isfinite(p).all() for p in places) or not steps:
-            raise ValueError("its unknowns are not those of the run")
+            raise ValueError("its degrees of freedom are not those of the run")
         if tensors["before"].shape != (weights,) or not 0 < steps[-1].damping <= 1 or steps[-1].tolerance < 0:
-            raise ValueError("its last step makes no sense")
+            raise ValueError("its last step is invalid")
         history = History.from_array(tensors["history"].numpy())
         scale = float(tensors["scale"])
         return Packed(at, built_at, bool(facts["from_zero"]), int(facts["first_iteration"]), history, steps, scale)

@@ -15,7 +15,7 @@ class NewtonMethod(Recipe):
 
     Attributes:
         tolerance: relative residual, which estimates the training error, at which the solve is done.
-        newton_iterations: at most so many steps.
+        newton_iterations: largest number of steps.
         forcing: each step is trained until its residual is this part of the correction it makes, or less as Newton's method
             gains speed; 0 gives every step an equal share of the iterations instead.
         linearisation: newton (derivative at the network's own values, in every step) or linear-part (that at u = 0 in all

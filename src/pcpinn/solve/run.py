@@ -119,8 +119,8 @@ def run(
         errors["estimate"], errors["bound"] = certificate.estimate, certificate.bound
         if network.parameter_count > system.size and certificate.estimate > 5 * (errors["training"] or math.inf):
             progress.note(
-                f"{network.parameter_count} weights on {system.size} unknowns: the network fits the nodes better than the "
-                "space between them; take a finer mesh or a smaller network"
+                f"{network.parameter_count} weights on {system.size} degrees of freedom: the network fits the nodes better than "
+                "the space between them; take a finer mesh or a smaller network"
             )
     result = own.result(
         dofs=system.size,
@@ -175,7 +175,7 @@ def measure(loss: Loss, system: LinearSystem, reference: Reference | None) -> di
 def _discrete_solution(loss: Loss, system: LinearSystem, u: np.ndarray) -> np.ndarray | None:
     """u_h by direct solves (of a nonlinear problem by Newton's method from the network's values u).
 
-    Of large systems by an iteration with the preconditioner at hand, if it converges.
+    Of large systems by an iteration with the present preconditioner, if it converges.
     """
     direct = system.size <= _DIRECT_UNKNOWNS[system.discretisation.mesh.dimension]
     if not direct and not isinstance(loss, LeastSquares):

@@ -301,7 +301,7 @@ def _name_in(key: str, slot: str, recipe: Recipe) -> str | None:
 
 
 def _not_read(key: str, method: Method, chosen: Mapping[str, Recipe]) -> PcpinnError:
-    """Why a key finds no place, and what would help."""
+    """Why a key is not read, and what would help."""
     prefix, _, name = key.rpartition(".")
     homes = [(s, c) for s, c in recipes_with(name) if not prefix or s == prefix]
     if homes:

@@ -16,7 +16,7 @@ Start = Solution | Callable[[np.ndarray], Any]
 
 
 def nodal_start(start: Start, discretisation: Discretisation) -> np.ndarray:
-    """(N,) values of the start at the unknowns.
+    """(N,) values of the start at the degrees of freedom.
 
     Raises:
         PcpinnError: when it is of other fields, or not finite.

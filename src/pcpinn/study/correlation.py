@@ -48,7 +48,7 @@ def _grid(name: str, value: float, cells: int) -> dict[str, Any]:
 
 
 def _values(name: str, count: int) -> list[float]:
-    """At most so many of the paper's values: of helmholtz the first ones, of burgers evenly from its first to its last, of wave
+    """At most `count` of the paper's values: of helmholtz the first ones, of burgers evenly from its first to its last, of wave
     closer to each other where C is small, and the problem easy."""
     values = paper_values(name)
     if count >= len(values):

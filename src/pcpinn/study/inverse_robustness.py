@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 METHOD = "infer"
 _RADIUS = 0.12  # of a cluster, in parts of the domain
-_DENSE = 60  # clusters are found among so many times the data
+_DENSE = 60  # clusters are chosen among this many times the data
 _OUTLIER = 10.0  # standard deviations
 
 Table = list[dict[str, Any]]

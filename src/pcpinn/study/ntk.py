@@ -89,7 +89,7 @@ def words(data: Data) -> list[str]:
     """Rates, bounds and the share of directions that converge."""
     facts = data["summary"]
     lines = [
-        f"{facts['unknowns']} unknowns, {facts['parameters']} weights; the bound "
+        f"{facts['unknowns']} degrees of freedom, {facts['parameters']} weights; the bound "
         + ("holds at every moment." if facts["bound_holds"] else "is violated.")
     ]
     for label, name in (("none", "without preconditioner"), ("preconditioned", "with preconditioner")):

@@ -117,7 +117,7 @@ def compute(context: Context) -> Data:
         network = make_network(problem, mesh, chosen)
         loss = preconditioned_loss(system, network, chosen, kept=Kept(recipe, state, None))
         adam = chosen.optimiser
-        step = _seconds_per_step(loss, adam, sizes["iterations"], context, f"{system.size} unknowns")
+        step = _seconds_per_step(loss, adam, sizes["iterations"], context, f"{system.size} degrees of freedom")
         rows.append(
             {
                 "unknowns": system.size,
@@ -143,11 +143,11 @@ def words(data: Data) -> list[str]:
     first, last = data["rows"][0], data["rows"][-1]
     times = ", ".join(f"{_NAMES[n]} {last['relative_' + n[:-2]]:.1f}" for n in _TIMES)
     factor = last["unknowns"] / first["unknowns"]
-    lines = [f"From {first['unknowns']} to {last['unknowns']} unknowns ({factor:.1f} times): {times}."]
+    lines = [f"From {first['unknowns']} to {last['unknowns']} degrees of freedom ({factor:.1f} times): {times}."]
     exponents = data["summary"]["exponents"]
     if all(v is not None for v in exponents.values()):
         powers = ", ".join(f"{_NAMES[n]} N^{exponents[n]:.2f}" for n in _TIMES)
-        lines.append(f"Powers of the number of unknowns: {powers}.")
+        lines.append(f"Powers of the number of degrees of freedom: {powers}.")
     lines.append(
         f"PCPINN is the time of {data['summary']['iterations']} steps, the same number for all meshes; how far they get is "
         "another question. PCG is to a residual of 1e-8, without the time of its factors."
@@ -178,7 +178,7 @@ def draw(data: Data) -> Figure:
 STUDY = Study(
     "scaling",
     "Time against mesh size on poisson3d-cg",
-    "relative to a mesh of 8 000 unknowns the time of PCPINN grows far more slowly than those of ILU and of preconditioned "
+    "relative to a mesh of 8 000 degrees of freedom the time of PCPINN grows far more slowly than that of ILU and preconditioned "
     "conjugate gradients, by nearly two orders of magnitude on large meshes, though it is the slowest in absolute terms.",
     {"mesh_sizes": (0.047, 0.04, 0.03), "iterations": 30, "width": 64, "drop_tolerance": 1e-3},
     {"mesh_sizes": (0.047, 0.036, 0.028, 0.02, 0.015), "iterations": 500, "width": 64, "drop_tolerance": 1e-3},

@@ -38,7 +38,7 @@ class Context:
         sizes: how large it is.
         seed: the first one of its random numbers.
         device: for the networks.
-        progress: told how far it is.
+        progress: receives progress reports.
         problem: name of the catalog's problem, for studies of any.
         folder: where long work may keep its state; None for nowhere.
     """

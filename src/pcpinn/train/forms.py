@@ -38,7 +38,7 @@ def _gpu_share(device: torch.device) -> float:
 
 
 def sample_rows(weights: Tensor, m: int, state: State) -> Tensor | None:
-    """m unknowns drawn in proportion to their weights (N,), one from each m-th part of these; or None for all.
+    """m degrees of freedom drawn in proportion to their weights (N,), one from each m-th part of these; or None for all.
 
     On a graded mesh most nodes stand for little volume: drawn evenly they would crowd out the rest. Advances the random state.
     """

@@ -30,7 +30,7 @@ class GaussNewton(Optimiser):
 
     Attributes:
         matrix: one of the above, or "auto": "gram" if it fits into the memory, else "matrix-free".
-        sample: number of nodes in the Gram matrix, drawn anew in each step, in proportion to their weights; 0 takes four per
+        sample: number of nodes in the Gram matrix, redrawn in each step in proportion to their weights; 0 takes four per
             weight of the network, at least 4000.
         damping: initial damping, relative to the mean diagonal of H.
         accelerate: follow the path to second order (geodesic acceleration, Transtrum and Sethna 2012): one more solve with

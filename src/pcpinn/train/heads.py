@@ -135,7 +135,7 @@ class HeadSolver:
         return float(after.norm())
 
     def _grouped(self, loss: LeastSquares) -> list[tuple[_Factors, list[int], Tensor]]:
-        """Heads whose unknowns sit at the same points, with the rows (heads, k) of these unknowns."""
+        """Heads whose degrees of freedom are at the same points, with their rows (heads, k)."""
         together: list[tuple[_Factors, list[int], list[Tensor]]] = []
         for head in range(loss.network.outputs):
             rows = (loss.component_of == head).nonzero()[:, 0]

@@ -31,7 +31,7 @@ class LeastSquares(Loss):
 
     Args:
         network: u_theta.
-        nodes: where the unknowns sit and which output of the network they are.
+        nodes: where the degrees of freedom sit and which output of the network they are.
         operator: u -> W P^-1 (A u - b).
         placed: the network at the points, if something is known of it already.
     """
@@ -56,7 +56,7 @@ class LeastSquares(Loss):
         self.component_of = torch.as_tensor(nodes.component_of, device=device)
         self.scale = 1.0 / (operator.target_norm or 1.0)
         self.weights = torch.as_tensor(operator.weights, dtype=dtype, device=device)
-        # One scalar field: the unknowns are the points, no gathering needed.
+        # One scalar field: the degrees of freedom are the points, no gathering needed.
         self._in_order = len(nodes.points) == len(nodes.point_of) and bool(
             (nodes.point_of[1:] > nodes.point_of[:-1]).all()
         )
@@ -67,7 +67,7 @@ class LeastSquares(Loss):
 
     @property
     def theta(self) -> torch.nn.Parameter:
-        """The unknown (p,)."""
+        """The weights (p,)."""
         return self.network.theta
 
     @property
@@ -86,7 +86,7 @@ class LeastSquares(Loss):
         return self._gathered(values)
 
     def _gathered(self, values: Tensor) -> Tensor:
-        """(M, outputs) at the points -> (N,) at the unknowns."""
+        """(M, outputs) at the points -> (N,) at the degrees of freedom."""
         return values[:, 0] if self._in_order else values[self.point_of, self.component_of]
 
     def hidden(self) -> Tensor:
@@ -109,14 +109,14 @@ class LeastSquares(Loss):
         return 0.5 * (r @ r)
 
     def jacobian(self, rows: Tensor | None = None, dtype: torch.dtype | None = None) -> Tensor:
-        """d u / d theta at the given unknowns (all by default): (m, p). The operator is not applied."""
+        """d u / d theta at the given degrees of freedom (all by default): (m, p). The operator is not applied."""
         point, component = self.point_of, self.component_of
         if rows is not None:
             point, component = point[rows], component[rows]
         return self.network.jacobian(self.points[point], component, dtype)
 
     def known_residual(self) -> Tensor:
-        """The residual without derivatives; not computed anew if it was the last one, at the same weights."""
+        """The residual without derivatives; kept if the last one was at the same weights."""
         theta = self.theta.detach()
         if self._known is None or not torch.equal(self._known[0], theta):
             with torch.no_grad():
@@ -124,7 +124,7 @@ class LeastSquares(Loss):
         return self._known[1]
 
     def gradient(self, residual: Tensor) -> Tensor:
-        """J^T of the residual (N,) with all that lies between: one transposed application of P."""
+        """J^T of the residual (N,), through the operator: one transposed application of P."""
         pulled = self.operator.apply_transpose(residual) * self.scale
         (gradient,) = torch.autograd.grad(self.unknowns(), self.theta, pulled)
         return gradient

@@ -22,10 +22,10 @@ class Stopping:
     """When to stop, whichever comes first.
 
     Attributes:
-        iterations: after so many.
+        iterations: after this many.
         tolerance: when the relative residual, which estimates the training error, is at most this.
-        time_limit: after so many seconds, those before a resume included.
-        patience: when the residual has fallen by less than one percent over so many iterations; 0 never.
+        time_limit: after this many seconds, those before a resume included.
+        patience: when the residual has fallen by less than one percent over this many iterations; 0 never.
         gain: when the loss has fallen by less than this over five iterations, all of them after number `since`; 0 never. For
             losses that do not fall to zero.
     """

@@ -10,15 +10,15 @@ from torch import Tensor, nn
 class Loss(Protocol):
     """Known to optimisers and to the loop; `LeastSquares` adds what Gauss-Newton needs.
 
-    Losses derive from this class. One that changes as it is trained (weights that adapt, points that are drawn anew) gives
-    these numbers by `state` and takes them back by `restore`, so that a training that is resumed is the same one.
+    Losses derive from this class. One that changes during training (adaptive weights, points that are redrawn) returns
+    these numbers from `state` and takes them back in `restore`, so that a resumed training is the same one.
     """
 
     network: Any  # u_theta, a `Network`; losses say which kinds they take
 
     @property
     def theta(self) -> nn.Parameter:
-        """The unknown weights (p,)."""
+        """The weights (p,)."""
 
     def loss(self) -> Tensor:
         """A scalar, differentiable in theta."""
@@ -27,9 +27,9 @@ class Loss(Protocol):
         """Facts for the report."""
 
     def state(self) -> dict[str, Tensor]:
-        """What changes in training beside theta: named tensors, the loss's own; nothing by default."""
+        """What changes during training besides theta: named tensors of the loss; nothing by default."""
         return {}
 
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Inverse of `state`, in a loss that was made in the same way; tensors may be on another device."""
+        """Inverse of `state`, for a loss that was made in the same way; tensors may be on another device."""
         return

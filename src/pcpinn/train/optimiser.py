@@ -14,7 +14,7 @@ from .loss import Loss
 
 State = dict[str, Tensor]
 Advance = Callable[[int], list[float]]
-"""Takes at least one step and at most as many as told; returns the loss of each."""
+"""Takes at least one step and at most the given number; returns the loss of each."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Optimiser(Recipe, ABC):
     """A frozen recipe; everything that changes lives in the state, which checkpoints save as it is.
 
     Attributes:
-        iterations: at most so many; of a nonlinear problem for all of Newton's steps together, of a march per Newton step.
-        patience: stop after so many iterations with hardly any gain; 0 never. By default 20 for Gauss-Newton (but in
-            marches), never for others.
+        iterations: largest number; in a nonlinear problem of all Newton steps together, in a march per Newton step.
+        patience: stop after this many iterations with hardly any gain; 0 never. By default 20 for Gauss-Newton (except
+            in marches), never for others.
     """
 
     iterations: int = field(default=60, kw_only=True)
@@ -34,7 +34,7 @@ class Optimiser(Recipe, ABC):
     usual_patience: ClassVar[int] = 0
 
     def fitted(self, memory: float) -> Optimiser:
-        """The optimiser for a run that may use so many GiB of memory; here itself."""
+        """The optimiser for a run that may use `memory` GiB; by default itself."""
         return self
 
     @abstractmethod

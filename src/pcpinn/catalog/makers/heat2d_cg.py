@@ -63,7 +63,7 @@ def time_steps(output: np.ndarray, steps: int, doublings: int) -> tuple[np.ndarr
 
 
 def _boundaries(mesh: skfem.MeshTri2) -> list[tuple[np.ndarray, float]]:
-    """Facets and the temperature outside, told apart by where the facets' corners are."""
+    """Facets and the temperature outside, distinguished by the position of their corners."""
     facets = mesh.boundary_facets()
     ends = mesh.p[:, mesh.facets[:, facets]]  # (2, 2, n)
 

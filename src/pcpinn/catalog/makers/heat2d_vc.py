@@ -1,6 +1,6 @@
 """heat2d-vc: elements aligned with the pixels of the coefficient, on which it is constant.
 
-The finest level has a million unknowns and takes 5 GiB of memory.
+The finest level has a million degrees of freedom and takes 5 GiB of memory.
 """
 
 from __future__ import annotations

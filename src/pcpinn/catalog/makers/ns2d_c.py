@@ -27,7 +27,7 @@ def values(level: int) -> np.ndarray:
 
 
 def solve(degree: int, cells: int, more: int) -> tuple[TaylorHood, np.ndarray]:
-    """The space and all unknowns; the pressure is zero at the origin."""
+    """The space and all degrees of freedom; the pressure is zero at the origin."""
     space = TaylorHood(graded(0, 1, cells, more, more), graded(0, 1, cells, 1, more), degree)
     x, y = space.velocity.places.T
     wall = np.flatnonzero((x == 0) | (x == 1) | (y == 0) | (y == 1))

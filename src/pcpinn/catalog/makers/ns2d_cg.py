@@ -28,7 +28,7 @@ def values(level: int) -> np.ndarray:
 
 
 def solve(degree: int, cells: int, corner: int, more: int) -> tuple[TaylorHood, np.ndarray]:
-    """The space and all unknowns; the outlet is the side where nothing is held."""
+    """The space and all degrees of freedom; the outlet is the side where nothing is held."""
     x_ends = np.concatenate([graded(0, 2, 2 * cells, more, corner), graded(2, 4, 2 * cells, corner, more)[1:]])
     y_ends = np.concatenate([graded(0, 1, cells, more, corner), graded(1, 2, cells, corner, more)[1:]])
     inside = ~np.logical_and.outer(x_ends[:-1] < _CORNER[0], y_ends[:-1] >= _CORNER[1])

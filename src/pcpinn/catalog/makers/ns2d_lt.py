@@ -81,7 +81,7 @@ class Outlet:
         self._weights = np.outer(h, w).ravel()
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
-        """(all unknowns,)."""
+        """(all degrees of freedom,)."""
         n = self._space.velocity.size
         u1, u2 = self._values @ z[:n], self._values @ z[n : 2 * n]
         weight = 0.5 * np.minimum(u1, 0.0) * self._weights

@@ -35,7 +35,7 @@ def values(level: int) -> np.ndarray:
 
 
 def solve(mesh_size: float, x: np.ndarray, curvature: float = 3.0) -> np.ndarray:
-    """u at x (n, 3) from cells of a size, and so many cells per radius of the balls."""
+    """u at x (n, 3) with a given cell size and number of cells per radius of the balls."""
     mesh = make_mesh(mesh_size, curvature)
     element = CubicTetrahedron()
     dofs = skfem.Dofs(mesh, element)
@@ -175,7 +175,7 @@ MAKER = Maker(
     name="poisson3d-cg",
     method="cubic elements on curved tetrahedra, conjugate gradients with algebraic multigrid",
     levels=tuple(
-        Level(f"mesh size {size:g}, {thousands} 000 unknowns", seconds)
+        Level(f"mesh size {size:g}, {thousands} 000 degrees of freedom", seconds)
         for size, thousands, seconds in zip(
             _SIZES, (47, 82, 152, 435, 1170), (6.0, 10.0, 17.0, 60.0, 180.0), strict=True
         )

@@ -12,7 +12,7 @@ _ITERATIONS = 20
 
 
 def steady_flow(space: TaylorHood, viscosity: float, held: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """All unknowns z with z[held] = values; elsewhere the weak form, so that nu du/dn - p n = 0 where nothing is held."""
+    """All degrees of freedom z with z[held] = values; elsewhere the weak form: nu du/dn - p n = 0 where nothing is held."""
     z = np.zeros(space.size)
     z[held] = values
     free = np.setdiff1d(np.arange(space.size), held)

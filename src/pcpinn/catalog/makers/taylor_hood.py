@@ -1,6 +1,6 @@
 """Incompressible flow on a grid of rectangles, some of which may be missing: velocities in Q_k, pressure in Q_(k-1).
 
-Unknowns are numbered u1, u2, p; of each first the nodes along y, then along x.
+Degrees of freedom are numbered u1, u2, p; of each first the nodes along y, then along x.
 """
 
 from __future__ import annotations
@@ -93,11 +93,11 @@ class TaylorHood:
 
     @property
     def size(self) -> int:
-        """Number of unknowns."""
+        """Number of degrees of freedom."""
         return 2 * self.velocity.size + self.pressure.size
 
     def parts(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """u1, u2 and p of all unknowns."""
+        """u1, u2 and p of all degrees of freedom."""
         n = self.velocity.size
         return z[:n], z[n : 2 * n], z[2 * n :]
 

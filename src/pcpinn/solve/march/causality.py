@@ -25,7 +25,7 @@ def causal_residual(operator: Preconditioned, U: Tensor, strength: float, stages
         operator: the residual with weights of its own, which are multiplied.
         U: (L, n) values of the network.
         strength: how strongly later steps wait.
-        stages: layers per step; they depend on each other in both directions, so all of a step count the same.
+        stages: time levels per step; they depend on each other in both directions, so all of a step count the same.
     """
     r = operator(U.reshape(-1)).reshape(U.shape) / max(operator.target_norm, 1e-300)
     losses = (r**2).sum(1).cpu().numpy().reshape(-1, stages).sum(1)

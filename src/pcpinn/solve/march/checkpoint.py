@@ -57,7 +57,7 @@ class MarchCheckpoint:
     def write(
         self, thetas: Sequence[Tensor], reports: Sequence[WindowReport], history: History, network: MLP, every: int = 1
     ) -> None:
-        """Replace the checkpoint, by the windows up to the last before which P was built anew, once in `every` of them.
+        """Replace the checkpoint, by the windows up to the last before which P was rebuilt, once in `every` of them.
 
         From there a march that is resumed is the same one.
         """

@@ -79,7 +79,7 @@ class MarchErrors:
         self._known = torch.cat([self._known, X])[-self.plan.steps.history :]
 
     def _solve(self, window: Window, X: Tensor, solver: WindowSolver) -> Tensor | None:
-        """The discrete solution by the P at hand, or by Newton's method with its own; None if neither converges."""
+        """The discrete solution by the present P, or by Newton's method with its own; None if neither converges."""
 
         def invert(matrix: WindowMatrix) -> Solve[Tensor]:
             return RefinedSolver(solver.recipe.build(matrix).on(matrix), matrix, 1).apply
@@ -145,7 +145,7 @@ class MarchErrors:
         return result
 
     def table(self, rows: int) -> list[dict[str, float]]:
-        """At most so many of the errors by time."""
+        """The errors by time, thinned to at most this many."""
         if len(self._rows) <= rows:
             return self._rows
         return [self._rows[k] for k in np.linspace(0, len(self._rows) - 1, rows).astype(int)]

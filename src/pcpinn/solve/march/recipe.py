@@ -21,13 +21,13 @@ class March(Recipe):
         halvings: how often the first step is cut in half, for a sudden start.
         window: steps per window; the network of a window has a head per time level.
         tolerance: relative size of Newton's correction at which a window is done.
-        newton_iterations: at most so many Newton steps per window.
+        newton_iterations: largest number of Newton steps per window.
         linearisation: newton (derivative at the network's own values) or linear-part (that at u = 0, nonlinear terms on the
             right-hand side: one P, linear convergence, for mild nonlinearities).
         head_steps: least-squares steps of the last layer before the optimiser is asked.
         start_iterations: of the optimiser on the initial values.
         causality: in windows of several steps, how strongly later ones wait for earlier ones; 0 not at all.
-        refresh: P is built anew every so many windows, and when it has become bad.
+        refresh: windows between two builds of P; it is also rebuilt when it has become bad.
         split_errors: march the discrete solution beside the network, to tell the parts of the error apart.
     """
 

@@ -88,7 +88,7 @@ def fit_start(
 
 
 def _single_head(network: MLP, plan: Plan) -> MLP:
-    """A network with the same hidden layers, for one layer of time."""
+    """A network with the same hidden layers, for one time level."""
     lower = (network.centre - network.half_width).tolist()
     upper = (network.centre + network.half_width).tolist()
     one = MLP(
@@ -103,7 +103,7 @@ def _single_head(network: MLP, plan: Plan) -> MLP:
 
 
 def guesses_for(network: MLP, theta: Tensor, plan: Plan, number: int) -> list[Tensor]:
-    """Weights to begin a window with: the last layer repeated, or all layers continued by their polynomial in time."""
+    """Weights to begin a window with: the last layer repeated, or all time levels continued by their polynomial in time."""
     C, L = plan.components, plan.layers
 
     def with_heads(table: np.ndarray) -> Tensor:

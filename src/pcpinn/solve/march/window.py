@@ -21,7 +21,7 @@ from ...train.heads import HeadSolver
 from .causality import causal_residual
 from .deadline import Deadline, OutOfTime
 
-_SLOW = 0.3  # a P that leaves more than this of a correction is built anew
+_SLOW = 0.3  # a P that leaves more than this of a correction is rebuilt
 _GOOD = 0.05  # and refined until it leaves no more than this
 _MOST_REFINED = 8
 _SMALLEST_STEP = 1 / 64
@@ -52,7 +52,7 @@ class WindowSettings:
         newton: most Newton steps.
         linear_part: keep P and A of the linear part, with the nonlinear terms on the right-hand side.
         causality: how strongly earlier steps come first (0: all at once).
-        stages: layers per step.
+        stages: time levels per step.
         refinement: of P.
         head_steps: least-squares steps of the last layer before the optimiser is asked.
     """
@@ -73,7 +73,7 @@ class WindowSolver:
 
     Args:
         space: the problem in space.
-        network: with C outputs per layer.
+        network: with C outputs per time level.
         recipe: how to build P.
         optimiser: when the last layer alone is not enough.
         settings: tolerances and limits.
@@ -105,11 +105,11 @@ class WindowSolver:
         self._damping = report.damping
 
     def refresh(self) -> None:
-        """Build P anew in the next window, unless the problem is linear with steady coefficients."""
+        """Rebuild P in the next window, unless the problem is linear with steady coefficients."""
         self._stale = True
 
     def values(self) -> Tensor:
-        """The network at all unknowns, (L, n), on the device of the discretisation."""
+        """The network at all degrees of freedom, (L, n), on the device of the discretisation."""
         at_points = self._placed.values()
         u = at_points[torch.from_numpy(self.nodes.point_of).to(at_points.device), self._component]
         return u.double().to(self.space.device).reshape(-1, self.space.size)
