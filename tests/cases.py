@@ -231,5 +231,6 @@ def matrix_by_differences(residual, u, step=1e-6):
 
 def chosen(over_time=False, method="pcpinn", preset=None, **keys):
     """Settings of a method from keys, as the command line gives them."""
-    methods = METHODS if method in METHODS else INVERSE_METHODS
-    return resolve(methods.find(method), over_time, keys, preset)
+    inverse = method.endswith("-inverse") or method not in METHODS
+    found = (INVERSE_METHODS if inverse else METHODS).find(method.removesuffix("-inverse"))
+    return resolve(found, over_time, keys, preset)

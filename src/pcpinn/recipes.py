@@ -16,7 +16,7 @@ import pkgutil
 import re
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
@@ -88,6 +88,10 @@ class Recipe:
     def label(self) -> str:
         """How reports refer to it."""
         return self.name
+
+    def meant_by(self, keys: Collection[str]) -> Recipe:
+        """The recipe to take in the place of this default one, when keys that it does not have are given; here itself."""
+        return self
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """A copy with some keys changed; values may be text, as on the command line."""

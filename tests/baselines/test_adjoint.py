@@ -21,7 +21,7 @@ from pcpinn import (
     load,
 )
 from pcpinn.baselines.adjoint import Descent
-from pcpinn.baselines.inverse_methods import INVERSE_METHODS, METHOD_SETTINGS, infer_by, settings_for
+from pcpinn.baselines.inverse_methods import infer_by
 from pcpinn.baselines.reduced import Reduced, _tied
 from pcpinn.baselines.smoothness import Roughness, free_roughness, roughness
 from pcpinn.catalog.heat_inv import ENTRY as HEAT
@@ -30,10 +30,11 @@ from pcpinn.files import write_tensors
 from pcpinn.invert.setup import make_equations
 from pcpinn.problem.family import Family
 from pcpinn.solve.build import make_mesh
+from pcpinn.solve.settings import problem_is_over_time
 
 
 def _equations(family, **changes):
-    settings = chosen(method="infer", **changes)
+    settings = chosen(problem_is_over_time(family.base), method="infer", **changes)
     return make_equations(family, make_mesh(family.base, settings), settings)
 
 
@@ -225,17 +226,14 @@ def test_run_folder_and_record(tmp_path):
 def test_what_cannot_be_run_is_refused(tmp_path):
     build, unknowns = POISSON.problem()
     data = POISSON.data(0, points=100)
-    with pytest.raises(PcpinnError, match="no method 'magic'"):
+    with pytest.raises(PcpinnError, match="no method for inverse problems 'magic'"):
         infer_by("magic", build, data, unknowns)
-    with pytest.raises(PcpinnError, match="no method"):
-        settings_for("magic", "quick", {})
     blind = Observations(data.points, data.values)
     with pytest.raises(PcpinnError, match="noise is not known"):
         infer_by("adjoint-tikhonov", build, blind, unknowns, cells=(2, 2))
     with pytest.raises(PcpinnError, match="resumed"):
         infer_by("adjoint", build, data, unknowns, cells=(2, 2), resume=True, out=tmp_path / "x")
     assert not list(tmp_path.iterdir())
-    assert set(INVERSE_METHODS) == set(METHOD_SETTINGS)
 
 
 def test_time_limit_keeps_the_best():

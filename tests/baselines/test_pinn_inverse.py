@@ -9,7 +9,7 @@ from baselines.known import Known
 from cases import chosen
 
 from pcpinn import Dirichlet, Interval, Natural, Observations, Parameter, PcpinnError, Problem
-from pcpinn.baselines.inverse_methods import infer_by, settings_for
+from pcpinn.baselines.inverse_methods import infer_by
 from pcpinn.baselines.pinn_inverse import InverseStrongLoss, closed
 from pcpinn.catalog import heat_inv, poisson_inv
 from pcpinn.discretize.pointwise import Pointwise
@@ -19,15 +19,13 @@ from pcpinn.solve.build import make_mesh, make_network
 from pcpinn.strong.form import strong_residual
 
 SETTINGS = chosen(
-    method="infer",
+    method="pinn-inverse",
     cells=(3, 3),
     collocation=40,
     width=6,
     depth=1,
     equation_weight=1.0,
-    optimiser="adam",
     iterations=5,
-    warmup=0,
 )
 
 
@@ -104,7 +102,7 @@ def test_conditions_may_hold_unknowns():
 def test_outliers_count_less_with_huber():
     with torch.enable_grad():
         _, data, plain = _made(poisson_inv.ENTRY)
-        model, _, robust = _made(poisson_inv.ENTRY, SETTINGS.updated({"loss": "huber"}))
+        model, _, robust = _made(poisson_inv.ENTRY, SETTINGS.updated({"misfit": "huber"}))
     assert float(robust._misfit(0, model.u)) < float(plain._misfit(0, model.u))
     robust._noise = [torch.full((len(data),), 1e6, dtype=torch.float64)]
     assert float(robust._misfit(0, model.u)) == pytest.approx(float(plain._misfit(0, model.u)))
@@ -112,9 +110,8 @@ def test_outliers_count_less_with_huber():
 
 def test_a_run_and_its_record(tmp_path):
     entry = heat_inv.ENTRY
-    parameters, settings = entry.resolve(
-        "quick", settings_for("pinn", "quick", {"cells": "2,2", "iterations": 4, "collocation": 30, "points": 20})
-    )
+    changes = {"cells": "2,2", "iterations": 4, "collocation": 30, "points": 20}
+    parameters, settings = entry.resolve("quick", changes, "pinn")
     build, unknowns = entry.problem(**parameters)
     data = entry.data(0, **parameters)
     solution = infer_by("pinn", build, data, unknowns, settings, out=tmp_path / "run", truth=entry.truth())

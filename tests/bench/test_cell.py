@@ -3,7 +3,8 @@ import re
 import pytest
 
 from pcpinn import PcpinnError
-from pcpinn.bench.cell import Cell, as_text, canonical, task_of
+from pcpinn.bench.cell import Cell, canonical, task_of
+from pcpinn.recipes import as_text
 
 PLAIN = Cell("poisson1d", "pcpinn", "quick", (("drop_tolerance", "0.001"), ("width", "8")), 3)
 
@@ -49,7 +50,8 @@ def test_text_of_a_setting_reads_back(value):
     key = {bool: "curved", tuple: "cells", type(None): "size"}.get(type(value), "time_limit")
     key = "kinks" if value and value == ((-2.0, 1 / 3), (), (0.0,)) else key
     settings = task_of(Cell("poisson1d", "pcpinn", "quick", ((key, as_text(value)),), 0)).settings
-    assert getattr(settings, key) == value
+    found = {**vars(settings.mesh), **vars(settings.run)}
+    assert found[key] == value
 
 
 @pytest.mark.parametrize(("key", "word"), [("seed", "--seed"), ("device", "--device")])

@@ -100,8 +100,9 @@ def test_studies_run_the_papers_variants(name):
     for f in (f for f in study_figures() if f.study == name):
         assert study.problems is None or f.problem in study.problems
     for cell in {c.variant: c.cell for c in found.cells}.values():
-        settings = task_of(cell, reference=False).settings.to_dict()
-        assert all(str(settings[k]) == v for k, v in {**study.base}.items() if k in ("width", "depth", "optimiser"))
+        flat = task_of(cell, reference=False).settings.flat()
+        flat |= {k: flat[f"network.{k}"] for k in ("width", "depth")}
+        assert all(str(flat[k]) == v for k, v in study.base.items() if k in ("width", "depth", "optimiser"))
 
 
 def test_some_of_the_papers_ablations():

@@ -51,6 +51,12 @@ def test_defaults_follow_other_choices():
     assert "newton" not in chosen(True, time="march").recipes
 
 
+def test_a_drop_tolerance_means_an_ilu_that_is_not_automatic():
+    assert chosen(drop_tolerance=1e-3).preconditioner == pc.ILU(1e-3)
+    assert chosen(preset={"fill_factor": 9}).preconditioner == pc.ILU(fill_factor=9.0)
+    assert isinstance(chosen(True, time="march", drop_tolerance=1e-3).preconditioner, pc.Stages)
+
+
 def test_bare_iterations_are_the_optimisers():
     settings = chosen(iterations=7, newton_iterations=3)
     assert (settings.optimiser.iterations, settings.newton.newton_iterations) == (7, 3)
@@ -60,7 +66,7 @@ def test_bare_iterations_are_the_optimisers():
     ("over_time", "keys", "problem", "remedy"),
     [
         (False, {"preconditioner": "lu", "drop_tolerance": 1e-3}, "drop_tolerance is not read with preconditioner=lu", "ilu"),
-        (False, {"drop_tolerance": 1e-3}, "belongs to preconditioner=ilu", "choose preconditioner=ilu"),
+        (False, {"preconditioner": "auto-ilu", "drop_tolerance": 1e-3}, "belongs to preconditioner=ilu", "preconditioner=ilu"),
         (False, {"optimiser": "adam", "damping": 1e-3}, "damping is not read with optimiser=adam", "gauss-newton"),
         (False, {"steps": 4}, "steps is not read", "leave steps out"),
         (False, {"time": "march"}, "does not depend on time", "leave time out"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, get_args
@@ -94,6 +95,10 @@ class AutoILU(Assembled):
                 f"auto-ilu adds refinement itself where it helps, so refinement={self.refinement} is not read",
                 "leave refinement out, or use preconditioner=ilu with a drop tolerance of your own",
             )
+
+    def meant_by(self, keys: Collection[str]) -> Assembled:
+        """An ILU whose drop tolerance, fill or order is given is no longer an automatic one."""
+        return ILU() if {"drop_tolerance", "fill_factor", "ordering"} & set(keys) else self
 
     def fitted(self, discretisation: Discretisation, memory: float) -> AutoILU:
         """With the memory that the run may use."""

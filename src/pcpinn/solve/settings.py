@@ -260,7 +260,8 @@ def _chosen(
         if source is given:
             names = ", ".join(c.name for c in offer.allowed)
             raise PcpinnError(f"{slot}={recipe.name} cannot be used here: {offer.why}", f"use {names}")
-    return offer.default, None
+    keys = {key.rpartition(".")[2] for key in (*given, *preset) if key.rpartition(".")[0] in ("", slot)}
+    return offer.default.meant_by(keys), None
 
 
 def _fits(name: str, value: Any, recipe: Recipe) -> bool:
