@@ -75,14 +75,14 @@ def test_a_lost_table_is_made_again_from_the_runs(tmp_path, monkeypatch):
 
 
 def test_a_failure_is_recorded_does_not_stop_the_rest_and_waits_for_retry(tmp_path, monkeypatch):
-    real, broken = execute.find_method, [True]
+    real, broken = execute._train, [True]
 
-    def method(name):
-        if name == "fem-fit" and broken[0]:
+    def train(task, cell, folder, progress):
+        if cell.method == "fem-fit" and broken[0]:
             raise RuntimeError("no <luck>")
-        return real(name)
+        real(task, cell, folder, progress)
 
-    monkeypatch.setattr(execute, "find_method", method)
+    monkeypatch.setattr(execute, "_train", train)
     wanted = tiny.plan(methods=("fem-fit", "pcpinn"))
     rows = tiny.run(tmp_path / "b", wanted)
     assert [r.status for r in rows.values()] == ["failed"] * 2 + ["finished"] * 2
@@ -99,9 +99,7 @@ def test_a_failure_is_recorded_does_not_stop_the_rest_and_waits_for_retry(tmp_pa
 
 
 def test_a_refused_setting_is_a_reason(tmp_path):
-    rows = tiny.run(
-        tmp_path / "b", tiny.plan(trials=1, changes={"degree": "4", "discretisation": "fem", "cells": "3x3"})
-    )
+    rows = tiny.run(tmp_path / "b", tiny.plan(trials=1, changes={"degree": "4", "mesh": "fem", "cells": "3x3"}))
     (row,) = rows.values()
     assert row.status == "failed"
     assert row.reason
@@ -123,7 +121,7 @@ def test_a_half_run_of_other_settings_is_not_resumed(tmp_path):
     rows = tiny.run(tmp_path / "b", tiny.plan(trials=1))
     (key,) = rows
     record = json.loads((tmp_path / "b" / "runs" / key / "run.json").read_text())
-    record["settings"]["iterations"] = 1
+    record["settings"]["optimiser"]["iterations"] = 1
     (tmp_path / "b" / "runs" / key / "run.json").write_text(json.dumps(record))
     (tmp_path / "b" / "runs" / key / "result.json").unlink()
     (tmp_path / "b" / "results.csv").unlink()

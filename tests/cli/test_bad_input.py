@@ -58,8 +58,10 @@ FILES = {
     "does not import": ("import nothing_like_this\n", ["does not import", "nothing_like_this", "line 1"]),
     "syntax error": ("problem = (\n", ["does not import", "SyntaxError"]),
     "exits": ("raise SystemExit(0)\n", ["does not import"]),
-    "no problem": ("x = 1\n", ["defines no problem", "make_problem"]),
-    "make_problem fails": ("def make_problem():\n    return 1 / 0\n", ["make_problem()", "ZeroDivisionError"]),
+    "no problem": ("x = 1\n", ["defines no problem", "problem(a=1.0)"]),
+    "problem fails": ("def problem(a=1.0):\n    return a / 0\n", ["problem()", "ZeroDivisionError", "line 2"]),
+    "parameter without a default": ("def problem(a):\n    return a\n", ["'a'", "no number as its default"]),
+    "parameter that is a setting": ("def problem(width=3):\n    return width\n", ["'width'", "name of a setting"]),
     "settings not a dict": (
         GOOD + "problem = pc.Problem(square, flux=lambda x, u: u.grad, boundary=zero)\nsettings = 3\n",
         ["dict"],

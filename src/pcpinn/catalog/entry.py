@@ -83,6 +83,20 @@ class Entry:
     suites: tuple[str, ...] = ()
     order: int = 1000
 
+    def make(self, **parameters: float) -> Problem:
+        """The problem for given parameters.
+
+        Raises:
+            PcpinnError: for parameters that make no sense.
+        """
+        try:
+            return self.problem(**parameters)
+        except ZeroDivisionError as error:
+            given = ", ".join(f"{k}={v:g}" for k, v in parameters.items())
+            raise PcpinnError(
+                f"{self.name} makes no sense with {given}", "these parameters must not be zero"
+            ) from error
+
     def resolve(
         self, preset: str, changes: Mapping[str, Any], method: str = "pcpinn"
     ) -> tuple[dict[str, float], Settings]:
@@ -94,7 +108,7 @@ class Entry:
         if preset not in self.presets:
             raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(self.presets)}")
         parameters, own, given = split_parameters(self.parameters, self.presets[preset], changes)
-        home, over_time = METHODS.find("pcpinn"), problem_is_over_time(self.problem(**parameters))
+        home, over_time = METHODS.find("pcpinn"), problem_is_over_time(self.make(**parameters))
         return parameters, resolve_preset(METHODS.find(method), home, over_time, own, preset, given)
 
 

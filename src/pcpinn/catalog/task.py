@@ -106,11 +106,7 @@ def catalog_task(
         "set": as_typed(changes),
         "source": {"kind": "catalog", "name": entry.name},
     }
-    try:
-        return Task(entry.problem(**parameters), settings, entry.reference(**parameters) if reference else None, record)
-    except ZeroDivisionError as error:
-        given = ", ".join(f"{k}={v:g}" for k, v in parameters.items())
-        raise PcpinnError(f"{entry.name} is not defined with {given}", "these parameters must not be zero") from error
+    return Task(entry.make(**parameters), settings, entry.reference(**parameters) if reference else None, record)
 
 
 def task_from_file(path: Path, preset: str, changes: Mapping[str, Any], method: str = "pcpinn") -> Task:

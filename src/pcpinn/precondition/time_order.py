@@ -87,9 +87,9 @@ class TimeOrder(Assembled):
             PcpinnError: when a slab depends on a later one, or a block cannot be factorised.
         """
         A = sp.csr_matrix(A)
-        own: ILU | LU = ILU(self.drop_tolerance, self.fill_factor, self.sweep_tolerance, self.ordering)
-        if self.drop_tolerance == 0:
-            own = LU(self.sweep_tolerance)
+        own: ILU | LU = LU(self.sweep_tolerance)
+        if self.drop_tolerance > 0:
+            own = ILU(self.drop_tolerance, self.fill_factor, self.sweep_tolerance, self.ordering)
         slabs: list[Slab] = []
         blocks, couplings = _Different(), _Different()
         factors: list[Factors] = []

@@ -62,7 +62,7 @@ def run(
     own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record, resume=resume)
     options, progress = settings.run, own.progress
     if not settings.optimiser.iterations:
-        raise PcpinnError("iterations=0 leaves the network untrained", "give iterations of 1 or more")
+        raise PcpinnError("iterations=0 must be positive: the network would stay untrained", "give 1 or more")
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)
     mesh = own.mesh(mesh, lambda: make_mesh(problem, settings))
