@@ -104,7 +104,9 @@ def study(tmp_path_factory):
     changes = {"cells": "12", "degree": "1"}
     tiny.run(folder, tiny.plan(changes=changes, trials=1))
     tiny.run(folder, tiny.plan(changes=changes, trials=None, study="drop-tolerance"))
-    tiny.run(folder, tiny.plan(changes=changes, sweeps=("beta1:beta2=0.9:0.9,0.8:0.9",), trials=1))
+    tiny.run(
+        folder, tiny.plan(changes={**changes, "optimiser": "adam"}, sweeps=("beta1:beta2=0.9:0.9,0.8:0.9",), trials=1)
+    )
     return BenchFolder(folder)
 
 

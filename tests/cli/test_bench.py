@@ -56,7 +56,7 @@ def test_json_is_one_object(capfd, tmp_path):
 
 def test_failures_end_with_code_1(capfd, tmp_path):
     """And with a reason; the rest is there."""
-    sweep = ["--sweep", "discretisation:degree=fem:2,fem:9"]
+    sweep = ["--sweep", "mesh:degree=fem:2,fem:9"]
     code, out, err = run(capfd, "bench", *TINY, *sweep, "--out", tmp_path / "b")
     assert code == 1
     assert "failed  poisson1d" in out

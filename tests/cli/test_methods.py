@@ -69,7 +69,7 @@ def test_a_run_of_an_unknown_method_is_not_resumed(capfd, tmp_path):
     )
     code, _, err = run(capfd, "resume", tmp_path / "r", "--set", "iterations=9")
     assert code == 2
-    assert "no method 'magic'" in err
+    assert "method=magic, which is not known here" in err
 
 
 def test_gauss_newton_is_refused_for_a_pinn(capfd, tmp_path):
