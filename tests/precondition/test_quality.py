@@ -193,7 +193,7 @@ def test_operator_reports_quality_and_trail(system):
 
 
 def test_automatic_needs_nodes(system):
-    with pytest.raises(PcpinnError, match="drop_tolerance=auto needs the positions"):
+    with pytest.raises(PcpinnError, match="auto-ilu needs the positions"):
         PreconditionedResidual(system.A, system.b, AutoILU(), system.weights)
 
 
