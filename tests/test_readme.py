@@ -190,8 +190,8 @@ def test_commands_and_keys_of_all_pages_exist(page):
 
 def known(key, value):
     """Whether a setting, a parameter of some problem, or a size of some study fits."""
-    parameters = {name for entries in (CATALOG, INVERSE) for e in entries.values() for name in e.parameters} | {"a"}
-    sizes = {name for study in STUDIES.values() for name in (*study.small, *study.full)}
+    parameters = {name for entries in (CATALOG, INVERSE) for e in entries for name in e.parameters} | {"a"}
+    sizes = {name for study in STUDIES for name in (*study.small, *study.full)}
     if key in parameters | sizes or key == "key" or value in ("V", "VALUE", "...", "N"):
         return True
     try:

@@ -78,7 +78,7 @@ def test_malformed_sweeps(text):
         ({"changes": {"widht": "3"}}, "widht"),
         ({"changes": {"seed": "3"}}, "seed"),
         ({"sweeps": ("width=four",)}, "four"),
-        ({"study": "luck"}, "no study"),
+        ({"study": "luck"}, "no ablation"),
         ({"study": "width", "suite": "paper"}, "exclude"),
     ],
 )

@@ -37,7 +37,7 @@ def test_again_it_computes_nothing(bench, capfd, monkeypatch):
     monkeypatch.setattr(runner, "run_cell", lambda *a: pytest.fail("ran again"))
     code, again, err = run(capfd, "bench", *TINY, "--trials", 2, "--out", folder)
     assert (code, again) == (0, out)
-    assert "2 of 2 runs are there already" in err
+    assert "2 of 2 runs are finished already" in err
     assert run(capfd, "bench", "--out", folder)[:2] == (0, out)  # alone: all that the folder asks for
 
 
@@ -69,7 +69,7 @@ def test_failures_end_with_code_1(capfd, tmp_path):
     ("arguments", "words"),
     [
         (["--suite", "everything"], ["no suite", "linear"]),
-        (["--study", "luck"], ["no study", "drop-tolerance"]),
+        (["--study", "luck"], ["no ablation", "drop-tolerance"]),
         (["--problems", "poisson"], ["no problem"]),
         (["--problems", ","], ["names nothing"]),
         (["--methods", "magic"], ["no method", "fem-fit"]),

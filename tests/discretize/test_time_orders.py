@@ -103,11 +103,11 @@ def test_what_belongs_together_is_accepted():
     ("density", "start", "fields", "message", "remedy"),
     [
         (lambda x, u: u.value, {}, "u", "'u' has no initial value", "{'initial': Initial(u0)}"),
-        (lambda x, u: u.dt, {}, "u", "its second time derivative stands", "{'initial': Initial(u0, rate=...)}"),
+        (lambda x, u: u.dt, {}, "u", "its second time derivative appears", "{'initial': Initial(u0, rate=...)}"),
         (lambda x, u, v: (u.value, v.value), {"u": START}, ("u", "v"), "'v' has no", "{'initial': {'v': Initial(u0)}}"),
         (lambda x, u: u.dt, START, "u", "'u' has no rate", "rate=..."),
         (lambda x, u: u.value, WAVE, "u", "'u' has a rate", "write Initial(u0)"),
-        (None, START, "u", "stands in no equation", "leave it out"),
+        (None, START, "u", "appears in no equation", "leave it out"),
         (lambda x, u, p: (u.value, None), {"u": START, "p": START}, ("u", "p"), "'p' has an initial", "leave it out"),
         (lambda x, u: u.dt, Free(), "u", "Free for 'u'", "two fields"),
         (lambda x, v: v.value, Initial([0.0, None]), Field("v", components=2), "a component open", "each component"),

@@ -107,7 +107,7 @@ def test_one_point_and_flat_domains():
 def test_wrong_lengths_are_refused(system, wrong):
     given = {"nodes": nodes(system), "weights": system.weights, "components": np.zeros(system.size, int)}
     given[wrong] = given[wrong][:-1]
-    with pytest.raises(PcpinnError, match=f"{wrong} has {system.size - 1} entries for {system.size} unknowns"):
+    with pytest.raises(PcpinnError, match=f"{wrong} has {system.size - 1} entries for {system.size} degrees of freedom"):
         estimate_quality(system.A, partial(Jacobi().apply, Jacobi().build(system.A)), **given)
 
 
@@ -193,7 +193,7 @@ def test_operator_reports_quality_and_trail(system):
 
 
 def test_automatic_needs_nodes(system):
-    with pytest.raises(PcpinnError, match="drop_tolerance=auto needs the positions"):
+    with pytest.raises(PcpinnError, match="auto-ilu needs the positions"):
         PreconditionedResidual(system.A, system.b, AutoILU(), system.weights)
 
 
@@ -207,7 +207,7 @@ def test_automatic_needs_nodes(system):
         (lambda: AutoILU(-1), "must be positive"),
         (lambda: AutoILU(sweep_tolerance=0), "must be positive"),
         (lambda: ILU(refinement=-1), "refinement=-1"),
-        (lambda: AutoILU(refinement=1), "has no place"),
+        (lambda: AutoILU(refinement=1), "is not read"),
     ],
 )
 def test_wrong_settings_are_refused(make, message):

@@ -94,7 +94,7 @@ class BenchFolder:
         """
         plans = [p for p in self.plans() if p.command != plan.command]
         if not self.exists and self.path.is_dir() and any(p for p in self.path.iterdir() if p.name != ".lock"):
-            raise PcpinnError(f"{self.path} holds other things than a benchmark", "choose another --out")
+            raise PcpinnError(f"{self.path} holds something other than a benchmark", "choose another --out")
         content = {
             "format": _FORMAT,
             "date": datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -127,7 +127,7 @@ class BenchFolder:
         except OSError:
             os.close(descriptor)
             raise PcpinnError(
-                f"another bench is at work in {self.path}", "wait for its end, or choose another --out"
+                f"another benchmark is running in {self.path}", "wait until it ends, or choose another --out"
             ) from None
         try:
             yield descriptor

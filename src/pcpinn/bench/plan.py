@@ -101,7 +101,7 @@ def make_plan(request: Request) -> Plan:
     """
     study = find_study(request.study) if request.study else None
     if study is not None and request.suite is not None:
-        raise PcpinnError("--study and --suite exclude each other", "narrow a study down with --problems")
+        raise PcpinnError("--study and --suite exclude each other", "narrow an ablation down with --problems")
     variants = _sweep_product(request.sweeps)
     if study is not None:
         variants = [{**a, **b} for a in study.variants for b in variants]

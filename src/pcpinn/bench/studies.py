@@ -93,7 +93,7 @@ STUDIES: dict[str, Study] = {
 def find_study(name: str) -> Study:
     """The study called `name`."""
     if name not in STUDIES:
-        raise PcpinnError(f"there is no study {name!r}", f"use one of {', '.join(STUDIES)}")
+        raise PcpinnError(f"there is no ablation {name!r}", f"use one of {', '.join(STUDIES)}")
     return STUDIES[name]
 
 

@@ -83,4 +83,4 @@ def named_again(path: Path | None, source: Mapping[str, Any], folder: Path) -> P
 def require_same(found: Mapping[str, Any], source: Mapping[str, Any], path: Path | None) -> None:
     """Refuse a file that is not, or is no longer, the one of the run."""
     if found["sha256"] != source.get("sha256"):
-        raise PcpinnError(f"{path} is not the file that this run was begun with", "restore it, or start a new run")
+        raise PcpinnError(f"{path} is not the file that this run was started with", "restore it, or start a new run")

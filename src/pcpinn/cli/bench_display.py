@@ -53,7 +53,7 @@ class BenchProgress(Watch):
         """Show how much there is to do."""
         self._total, self._done = total, done
         if done:
-            self.note(f"{done} of {total} runs are there already")
+            self.note(f"{done} of {total} runs are finished already")
         if self.console.is_terminal and done < total:
             columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(),
                        TextColumn("{task.fields[news]}"), TimeElapsedColumn())  # fmt: skip

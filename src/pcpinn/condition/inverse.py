@@ -15,7 +15,7 @@ from ..errors import PcpinnError
 from ..precondition import AMG, Preconditioner, Refined, Separable, TimeOrder
 from ..precondition.inverse_norm import Map, factorised_inverse
 
-FACTORISED = {1: 2 * 10**6, 2: 300_000, 3: 20_000}  # unknowns up to which factors are made
+FACTORISED = {1: 2 * 10**6, 2: 300_000, 3: 20_000}  # degrees of freedom up to which factors are made
 _SLAB_UNKNOWNS = 2 * 10**6
 _EXACT = 1e-6  # what an inverse by parts may leave of a right-hand side
 _SOLVED = 1e-7  # relative residual of conjugate gradients
@@ -51,7 +51,7 @@ def inverse_of(A: sp.csr_matrix, discretisation: Discretisation) -> Inverse:
     scaled = sp.csr_matrix(sp.diags(scale) @ A)
     if abs(scaled - scaled.T).max() > _SYMMETRIC * abs(scaled).max():
         raise PcpinnError(
-            f"{n} unknowns in {d} dimensions are too many to factorise, and multigrid is for symmetric problems",
+            f"{n} degrees of freedom in {d} dimensions are too many to factorise, and multigrid is for symmetric problems",
             "take a coarser mesh (cells, size), or for problems over time time=slabs",
         )
     solve = _by_multigrid(sp.csr_matrix((scaled + scaled.T) / 2))

@@ -226,7 +226,7 @@ def _grid(mesh: Mesh) -> tuple[list[np.ndarray], np.ndarray]:
     if np.prod(shape) != len(mesh.nodes) or not uniform or not whole or min(shape) < 3:
         raise PcpinnError(
             "finite differences need a uniform grid of a box with at least three nodes along each axis",
-            "give cells=(nx, ny) for an Interval, Rectangle or Box, or use discretisation=fem",
+            "give cells=(nx, ny) for an Interval, Rectangle or Box, or use mesh=fem",
         )
     return axes, np.ravel_multi_index(tuple(index), shape)
 

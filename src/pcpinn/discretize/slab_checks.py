@@ -26,7 +26,7 @@ def check_slabs(problem: Problem, scheme: str, x: Tensor) -> None:
         refuse_coordinate(problem, f"scheme={scheme}")
     for condition in (c for name in ENDS for c in problem.conditions.get(name, {}).values()):
         if isinstance(condition, Periodic):
-            raise PcpinnError("slabs of time do not know conditions that are periodic in time", "use time=simplex")
+            raise PcpinnError("slabs of time cannot be periodic in time", "use time=simplex")
     orders = check_start(problem, x, every=scheme != "galerkin")
     refuse_second(orders)
     if scheme == "galerkin":

@@ -89,17 +89,17 @@ def check_start(problem: Problem, x: Tensor, every: bool = False) -> TimeOrders:
         if condition is None and order:
             derivative = "second time derivative" if order == 2 else "time derivative"
             raise PcpinnError(
-                f"{name!r} has no initial value, but its {derivative} stands in the equations", f"add boundary={write}"
+                f"{name!r} has no initial value, but its {derivative} appears in the equations", f"add boundary={write}"
             )
         if condition is None and every:
             raise PcpinnError(
-                f"{name!r} has no initial value; its time derivative stands in no equation, but slabs of time keep its values "
-                "at the start",
+                f"{name!r} has no initial value; its time derivative appears in no equation, but slabs of time keep its "
+                "initial values",
                 f"add boundary={write}, or use time=march, which needs none",
             )
         if condition is not None and not order and not every:
             raise PcpinnError(
-                f"{name!r} has an initial condition, but its time derivative stands in no equation",
+                f"{name!r} has an initial condition, but its time derivative appears in no equation",
                 "leave it out; or give its equation a density, such as density=lambda x, u: u.value",
             )
         _check_rate(name, order, condition)
@@ -146,6 +146,6 @@ def refuse_second(orders: TimeOrders) -> None:
     """
     if orders.second:
         raise PcpinnError(
-            f"the equation of {orders.second[0]!r} is of second order in time, and slabs of time know the first only",
+            f"the equation of {orders.second[0]!r} is of second order in time, and slabs of time are of first order",
             "use time=simplex, or write two fields: u_t = v, v_t = ...",
         )

@@ -74,7 +74,9 @@ class Equations:
 
     def __init__(self, family: Family, discretisation: FiniteElements | TimeSlabs) -> None:
         if isinstance(discretisation, TimeSlabs) and not discretisation.jets.strong:
-            raise PcpinnError("scheme=galerkin does not take unknown coefficients", "use radau, gauss or simplex")
+            raise PcpinnError(
+                "scheme=galerkin does not take unknown coefficients", "use scheme=radau or gauss, or time=simplex"
+            )
         self.family, self.discretisation = family, discretisation
         start = family.start.expand(self.nodes_count, -1).clone()
         self._at = discretisation.with_coefficients(start)

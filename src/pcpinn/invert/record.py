@@ -112,8 +112,8 @@ def _facts(run: Inference, solution: InverseSolution) -> dict[str, Any]:
         facts["converged"] = facts["excess"] < EXCESS
         if not facts["converged"]:
             run.progress.note(
-                f"the networks have not arrived: their loss is {facts['excess']:.1f} above that of the discrete answer, so they "
-                "do not show what the data say; take more iterations, a wider network or a finer mesh"
+                f"the networks have not converged: their loss is {facts['excess']:.1f} above that of the discrete answer, so "
+                "they do not show what the data say; take more iterations, a wider network or a finer mesh"
             )
         facts["priors"] = chosen_hypers(run.choice)
         facts["std"] = {n: solution.std(n).tolist() for n in solution.parameters}

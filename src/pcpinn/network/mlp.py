@@ -33,7 +33,7 @@ class Architecture:
     def __post_init__(self) -> None:
         if self.width < 1 or self.depth < 0:
             raise PcpinnError(
-                f"width={self.width}, depth={self.depth}", "take at least one neuron, and no layer or more"
+                f"width={self.width}, depth={self.depth}", "give a width of 1 or more and a depth of 0 or more"
             )
         if self.activation not in ACTIVATIONS:
             raise PcpinnError(f"activation={self.activation!r} is not a choice", f"use {', '.join(ACTIVATIONS)}")

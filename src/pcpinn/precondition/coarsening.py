@@ -15,7 +15,7 @@ from .multigrid import Hierarchy, Level
 
 Levels = list[tuple[sp.csr_matrix, sp.csr_matrix | None]]  # matrices and prolongations, finest first
 
-OTHERWISE = "use preconditioner=ilu (drop_tolerance=auto finds how exact it must be)"
+OTHERWISE = "use preconditioner=auto-ilu"
 _COARSE, _COARSE_LIMIT = 500, 4000  # degrees of freedom at which coarsening stops, and with which it may end
 _SMOOTHED = 1 / 5  # the smoother damps this upper part of the spectrum, the coarser levels the rest
 

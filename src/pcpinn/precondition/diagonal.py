@@ -89,7 +89,7 @@ class RowBalancing(_Diagonal, Assembled):
         norms = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
         if (norms == 0).any():
             raise PcpinnError(
-                "a row of the matrix is empty", "an unknown appears in no equation: check flux and conditions"
+                "a row of the matrix is empty", "a degree of freedom appears in no equation: check flux and conditions"
             )
         return norms
 

@@ -84,7 +84,7 @@ class PreconditionedResidual(Preconditioned):
             if nodes is None:
                 raise PcpinnError(
                     "preconditioner=auto-ilu needs the positions of the degrees of freedom to measure its quality",
-                    "pass nodes=..., or give drop_tolerance as a number",
+                    "pass nodes=..., or use preconditioner=ilu",
                 )
             self._chosen = recipe.choose(self.A, nodes, self.weights, components)
             self.quality = self._chosen.quality

@@ -75,7 +75,7 @@ class Local:
         """
         if self.rate is None:
             raise PcpinnError(
-                "u.dt stands in a problem without a time of its own",
+                "u.dt is used in a problem without a time of its own",
                 "use a domain over time, shape.over(0, 1); where time is a coordinate, u_t is u.grad[..., -1]",
             )
         return self.rate

@@ -264,7 +264,7 @@ def _of_module(
     network = ModuleNetwork.from_tensors(bare, module, outputs, made_by)
     if not network.agrees(values):
         raise PcpinnError(
-            f"{network.class_name} with the weights of {path} is another function than the one that was trained",
+            f"{network.class_name} with the weights of {path} is not the function that was trained",
             "make it with the arguments (activation, scales) that it had then",
         )
     network.ansatz = ansatz

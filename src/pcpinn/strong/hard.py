@@ -58,9 +58,7 @@ def make_ansatz(problem: Problem, mesh: Mesh) -> Ansatz | None:
     if not held:
         return None
     if not isinstance(problem.domain, Domain):
-        raise PcpinnError(
-            "conditions=hard needs a domain made of shapes, not a mesh", f"build it of shapes, or {_SOFT}"
-        )
+        raise PcpinnError("hard=true needs a domain made of shapes, not a mesh", f"build it of shapes, or {_SOFT}")
     lower, upper = mesh.bounds
     tolerance = _ON_WALL * float(np.max(upper - lower))
     walls: list[Wall] = []
@@ -115,7 +113,7 @@ def _walls_under(name: str, domain: Domain, mesh: Mesh, tolerance: float) -> lis
             found.append(wall)
             covered |= on
     if not covered.all():
-        raise PcpinnError(f"conditions=hard: boundary {name!r} is not made of sides of the domain's shapes", _SOFT)
+        raise PcpinnError(f"hard=true: boundary {name!r} is not made of sides of the domain's shapes", _SOFT)
     return found
 
 
@@ -129,7 +127,7 @@ def _check_whole(wall: Wall, name: str, held: set[str], mesh: Mesh, tolerance: f
     for other in mesh.boundary_names:
         if other not in held and _on(wall, other, mesh, tolerance).any():
             raise PcpinnError(
-                f"conditions=hard: boundaries {name!r} and {other!r} lie on one line or plane, and {other!r} has no value",
+                f"hard=true: boundaries {name!r} and {other!r} lie on one line or plane, and {other!r} has no value",
                 _SOFT,
             )
 
@@ -139,7 +137,7 @@ def _inward(wall: Wall, mesh: Mesh, tolerance: float) -> Wall:
     level = wall.level(mesh.nodes)
     if level.min() < -tolerance and level.max() > tolerance:
         raise PcpinnError(
-            f"conditions=hard: the line or surface of boundary {wall.name!r}, continued, cuts through the domain",
+            f"hard=true: the line or surface of boundary {wall.name!r}, continued, cuts through the domain",
             f"{_SOFT}; hard conditions are for boundaries with the domain on one side: outer sides, round holes",
         )
     if level.max() > tolerance:
@@ -159,7 +157,7 @@ def _join(boundaries: list[_Held], lower: Tensor, upper: Tensor) -> list[tuple[l
     serves = {name: served(fit) for name, fit in fits.items()}
     for h in boundaries:
         if h not in serves[h.name]:
-            raise PcpinnError(f"conditions=hard: a polynomial cannot stand for the values on {h.name!r}", _SOFT)
+            raise PcpinnError(f"hard=true: a polynomial cannot stand for the values on {h.name!r}", _SOFT)
     parts: list[tuple[list[_Held], Tensor]] = []
     left = list(boundaries)
     while left:
@@ -178,7 +176,7 @@ def _check_apart(parts: list[tuple[list[_Held], Tensor]]) -> None:
                 part, name = where.setdefault(node, (g, h.name))
                 if part != g:
                     raise PcpinnError(
-                        f"conditions=hard: boundaries {name!r} and {h.name!r} touch, and neither one's values continue the "
+                        f"hard=true: boundaries {name!r} and {h.name!r} touch, and neither one's values continue the "
                         "other's",
                         f"give both one formula that holds on either, or {_SOFT}",
                     )
@@ -194,7 +192,7 @@ def _fit(h: _Held, lower: Tensor, upper: Tensor) -> Tensor:
         samples = h.values(0.5 * (lower + upper + (upper - lower) * grid)).numpy().reshape((n,) * d)
     except PcpinnError as error:
         raise PcpinnError(
-            f"conditions=hard needs the values on {h.name!r} inside the domain's box, too, but: {error.problem}", _SOFT
+            f"hard=true needs the values on {h.name!r} inside the domain's box, too, but: {error.problem}", _SOFT
         ) from error
     c = dctn(samples, type=2) / n**d
     for axis in range(d):
