@@ -107,7 +107,9 @@ def test_one_point_and_flat_domains():
 def test_wrong_lengths_are_refused(system, wrong):
     given = {"nodes": nodes(system), "weights": system.weights, "components": np.zeros(system.size, int)}
     given[wrong] = given[wrong][:-1]
-    with pytest.raises(PcpinnError, match=f"{wrong} has {system.size - 1} entries for {system.size} degrees of freedom"):
+    with pytest.raises(
+        PcpinnError, match=f"{wrong} has {system.size - 1} entries for {system.size} degrees of freedom"
+    ):
         estimate_quality(system.A, partial(Jacobi().apply, Jacobi().build(system.A)), **given)
 
 
