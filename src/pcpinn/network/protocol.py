@@ -81,11 +81,11 @@ class Layered(Protocol):
 
 
 @runtime_checkable
-class LinearHead(Layered, Protocol):
-    """A layered network whose last layer is linear, and whose hidden layers can be evaluated alone."""
+class HeadMethods(Layered, Protocol):
+    """The methods of a `LinearHead`.
 
-    theta: nn.Parameter
-    output_scale: Tensor
+    From Python 3.12 on, isinstance does not see the parameters and buffers of a torch module: only methods can be asked for.
+    """
 
     @property
     def head_size(self) -> int:
@@ -107,3 +107,10 @@ def no_layers(network: object, who: str) -> PcpinnError:
         f"{who} works on the layers of a network, and {type(network).__name__} does not show them",
         "use pcpinn's own MLP, or another optimiser: gauss-newton, adam, lbfgs",
     )
+
+
+class LinearHead(HeadMethods, Protocol):
+    """A layered network whose last layer is linear, and whose hidden layers can be evaluated alone."""
+
+    theta: nn.Parameter
+    output_scale: Tensor

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
-from ..network.protocol import LinearHead, no_layers
+from ..network.protocol import HeadMethods, no_layers
 from .least_squares import LeastSquares
 
 _DAMPING = 1e-11  # relative to the size of the features
@@ -104,7 +104,7 @@ class HeadSolver:
                 what the features hardly see.
         """
         network, theta = loss.network, loss.theta
-        if not isinstance(network, LinearHead):
+        if not isinstance(network, HeadMethods):
             raise no_layers(network, "solving for the last layer")
         trunk = theta.detach()[: -network.head_size]
         if self._trunk is None or not torch.equal(trunk, self._trunk):
