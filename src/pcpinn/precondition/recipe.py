@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+import torch
+
 from ..discretize.system import Discretisation
 from ..recipes import Recipe, Registry
+from .protocol import DeviceSolver
 
 ORDERINGS = {"colamd": "COLAMD", "mmd": "MMD_AT_PLUS_A"}  # SuperLU's names
 
@@ -37,9 +40,21 @@ class Assembled(Preconditioning):
 
     dense: Literal["auto", "true", "false"] = field(default="auto", kw_only=True)
 
+    prefers_torch: ClassVar[bool] = False
+
     def fitted(self, discretisation: Discretisation, memory: float) -> Any:
         """The preconditioner for a discretisation, with `memory` GiB; by default itself."""
         return self
+
+    def on_device(
+        self, state: Any, dtype: torch.dtype, device: torch.device | str, columns: int = 1
+    ) -> DeviceSolver | None:
+        """P^-1 for tensors on a device (see `Preconditioner`); here there is the host form alone."""
+        return None
+
+    def describe(self, state: Any) -> dict[str, Any]:
+        """Facts for the report; here none."""
+        return {}
 
 
 PRECONDITIONERS: Registry[type[Preconditioning]] = Registry("preconditioner", "preconditioners")

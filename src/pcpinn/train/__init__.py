@@ -9,7 +9,7 @@ from .lbfgs import LBFGS
 from .least_squares import LeastSquares, rescale_outputs
 from .loop import Stopping, Training, train
 from .loss import Loss
-from .optimiser import Optimiser
+from .optimiser import OPTIMISERS, Optimiser, State
 from .soap import SOAP
 from .torch_optimiser import TorchOptimiser
 
@@ -17,6 +17,7 @@ import_all(__name__)  # a new file registers itself
 
 __all__ = [
     "LBFGS",
+    "OPTIMISERS",
     "SOAP",
     "Adam",
     "Checkpoints",
@@ -26,6 +27,7 @@ __all__ = [
     "Loss",
     "Optimiser",
     "Snapshot",
+    "State",
     "Stopping",
     "TorchOptimiser",
     "Training",
