@@ -35,7 +35,7 @@ class Slabs(Recipe):
         scheme: radau (first order in time, damping), gauss (first order in time, conserving) or galerkin (conditions at both
             ends of time).
         order: time levels per slab.
-        halvings: how often the first slab is halved, for data that jump at the start; the network then also gets sqrt(t) as input.
+        halvings: how often the first slab is halved, for data that jump at the start; the network then also gets sqrt(t).
     """
 
     steps: int = 10
