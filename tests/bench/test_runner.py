@@ -202,7 +202,7 @@ def test_only_one_bench_at_a_time(tmp_path):
 
 def test_a_folder_with_other_things_is_refused(tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
-    with pytest.raises(PcpinnError, match="other things"):
+    with pytest.raises(PcpinnError, match="something other"):
         tiny.run(tmp_path)
     assert not (tmp_path / "bench.json").exists()
 

@@ -1,4 +1,4 @@
-"""Essential conditions: which unknowns they fix, to what, and what they refuse."""
+"""Essential conditions: which degrees of freedom they fix, to what, and what they refuse."""
 
 import numpy as np
 import pytest

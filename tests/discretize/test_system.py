@@ -1,4 +1,4 @@
-"""The linear system over all nodes: rows of constrained unknowns, symmetry, points, and what is refused."""
+"""The linear system over all nodes: rows of constrained degrees of freedom, symmetry, points, and what is refused."""
 
 import numpy as np
 import pytest

@@ -166,7 +166,7 @@ def test_the_same_each_time_and_no_trace_in_the_random_numbers():
 def test_other_matrices_are_refused(make, message):
     with pytest.raises(PcpinnError, match=message) as caught:
         AMG().build(make())
-    assert "preconditioner=ilu" in caught.value.remedy
+    assert "preconditioner=auto-ilu" in caught.value.remedy
 
 
 def test_without_pyamg_it_says_what_to_install(monkeypatch):

@@ -98,7 +98,7 @@ def test_choice_of_dense(system, monkeypatch):
     with pytest.raises(PcpinnError, match="dense='yes'"):
         operator(system, LU(), "yes")
     monkeypatch.setattr("pcpinn.precondition.operator._DENSE_BYTES", 100)
-    with pytest.raises(PcpinnError, match="a dense P\\^-1 A of 25 unknowns"):
+    with pytest.raises(PcpinnError, match="a dense P\\^-1 A of 25 degrees of freedom"):
         operator(system, LU(), True)
 
 

@@ -71,7 +71,7 @@ def test_a_module_that_does_not_fit(stored, module, message):
 
 def test_a_module_of_the_same_shapes_that_computes_something_else(tmp_path):
     write_network(tmp_path / "n", trained(Siren))
-    with pytest.raises(PcpinnError, match="is another function"):
+    with pytest.raises(PcpinnError, match="is not the function"):
         read_network(tmp_path / "n", Siren(1, 2, omega=5.0))
 
 

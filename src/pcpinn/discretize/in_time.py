@@ -1,4 +1,4 @@
-"""How time is treated when it is solved for as a whole: recipes of the slot `time`. (Marching is one of solve/march.)"""
+"""How time is treated when all of it is solved at once: recipes of the slot `time`. (The march is in solve/march.)"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TIMES: Registry[type[Recipe]] = Registry("treatment of time", "times")
 @TIMES.register
 @dataclass(frozen=True)
 class Simplices(Recipe):
-    """Time is one more coordinate of the mesh: all of it at once, on simplices of space-time.
+    """All of time at once, as one more axis of the mesh: simplices of space-time.
 
     Attributes:
         steps: cells along time; by default as many as along the longest side of the domain.
@@ -28,14 +28,14 @@ class Simplices(Recipe):
 @TIMES.register
 @dataclass(frozen=True)
 class Slabs(Recipe):
-    """All of time at once: finite elements in space times polynomials in slabs of time.
+    """All of time at once: finite elements in space, polynomials in time on slabs.
 
     Attributes:
         steps: number of slabs.
         scheme: radau (first order in time, damping), gauss (first order in time, conserving) or galerkin (conditions at both
             ends of time).
         order: time levels per slab.
-        halvings: how often the first slab is cut in half, for a sudden start; the network then gets sqrt(t) as an input, too.
+        halvings: how often the first slab is halved, for data that jump at the start; the network then also gets sqrt(t).
     """
 
     steps: int = 10

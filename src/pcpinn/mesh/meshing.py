@@ -26,7 +26,7 @@ class Meshing(Recipe):
         quadrature: order of the quadrature; by default what the degree needs.
         kinks: coordinates along each axis where the slope of the solution jumps (interfaces of materials), such as -2,2;0 for
             x = -2, x = 2 and y = 0: mesh lines run through them, and the network gets |x + 2|, |x - 2| and |y| as inputs.
-        lines: mesh lines on either side of each kink of a structured mesh, closer and closer to it.
+        lines: extra mesh lines on either side of each kink of a structured mesh, graded towards it.
         corners: points where the solution is singular, such as 0,1;1,1: unstructured meshes are graded towards them, and the
             network gets the logarithm of the distance and the direction from each as inputs.
         corner_size: size of the cells there.
@@ -50,7 +50,7 @@ class Meshing(Recipe):
     not_negative: ClassVar[tuple[str, ...]] = ("lines",)
 
     def options(self) -> dict[str, Any]:
-        """What `generate_mesh` wants to know, but for kinks and time."""
+        """Arguments of `generate_mesh`, except kinks and time."""
         return {
             "size": self.size,
             "cells": self.cells,

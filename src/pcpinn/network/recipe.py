@@ -63,7 +63,7 @@ class Perceptron(NetworkRecipe):
     """A multilayer perceptron on scaled inputs and Fourier features of them.
 
     Attributes:
-        width, depth: size and number of hidden layers; with depth 0 the outputs are linear in the features.
+        width, depth: units per hidden layer, and number of hidden layers; with depth 0 the outputs are linear in the features.
         activation: tanh, silu, gelu or sin.
         initialisation: of the weights: torch, glorot-normal, glorot-uniform, he-normal or he-uniform.
         features: none; log (frequencies 2 pi 2^e along each axis) or gaussian (random directions); list (those in
@@ -72,7 +72,7 @@ class Perceptron(NetworkRecipe):
         feature_count: number of frequencies (per axis for log).
         feature_low, feature_high: exponents e of the lowest and the highest frequency of log.
         feature_std: standard deviation of gaussian frequencies.
-        frequencies: of list: for each axis, in radians per unit, such as 6.28;6.28;4.44,8.31.
+        frequencies: for features=list: along each axis, in radians per unit, such as 6.28;6.28;4.44,8.31.
     """
 
     width: int = 24

@@ -52,7 +52,7 @@ class Slabs:
 @PRECONDITIONERS.register
 @dataclass(frozen=True)
 class TimeOrder(Assembled):
-    """P by block substitution, slab after slab in the order of time.
+    """Block substitution, slab after slab in the order of time.
 
     Attributes:
         starts: first degree of freedom of each slab, and N at the end.

@@ -1,4 +1,4 @@
-"""Methods: ways to solve a problem, each with the recipes that it reads and what it takes where nothing is said."""
+"""Methods: ways to solve a problem, each with the recipes that it reads and its defaults."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ NEWTONS.register(NewtonMethod)
 
 @dataclass(frozen=True)
 class Options(Recipe):
-    """What every run takes.
+    """Options of every run.
 
     Attributes:
-        seed: of all random numbers.
+        seed: for all random numbers.
         device: auto (a GPU if there is one), cpu or cuda.
         precision: of the network: float64 or float32.
         time_limit: seconds of training. A solve then returns what it has; a march, which has no answer before its end, stops
             with an error and can be continued with `pcpinn resume`.
-        memory: GiB that the preconditioner and Gauss-Newton's matrices may take, each (the latter a quarter of a GPU if that
-            is more).
+        memory: GiB that the preconditioner and Gauss-Newton's matrices may each take (the latter a quarter of a GPU's memory
+            if that is more).
         certify: estimate the total error on a finer discretisation at the end.
         checkpoint_every: seconds between two checkpoints.
     """
@@ -81,7 +81,7 @@ class Offer:
     """What a method has for one slot.
 
     Attributes:
-        default: taken where nothing is said.
+        default: used where nothing is given.
         allowed: the recipes that fit; None for all of the slot.
         without: keys that are not read here, and why.
         why: the reason for the restriction, for messages.

@@ -1,4 +1,4 @@
-"""All choices of a run together: recipes in their slots, from what the user says, a preset says, and the method's defaults."""
+"""All choices of a run: recipes in their slots, from the user, a preset, and the method's defaults."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BARE = {"iterations": "optimiser"}  # short keys that several recipes may have, 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run is made with.
+    """The settings of a run.
 
     Attributes:
         method: what it is a run of.

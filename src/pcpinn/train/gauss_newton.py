@@ -18,7 +18,7 @@ from .optimiser import OPTIMISERS, Optimiser, State
 @OPTIMISERS.register
 @dataclass(frozen=True)
 class GaussNewton(Optimiser):
-    """Each step solves (H + damping I) delta = gradient, bends the path by its second derivative, and keeps it if the loss falls.
+    """Damped Gauss-Newton: solve (H + damping I) delta = gradient, correct to second order, accept if the loss falls.
 
     The loss supplies gradient, H and the second derivative (its `Model`). The gradient is always exact, through P and its
     transpose on all nodes. For a loss on nodal values the matrix H is
@@ -29,7 +29,8 @@ class GaussNewton(Optimiser):
     equations have "gram" alone.
 
     Attributes:
-        matrix: one of the above, or "auto": "gram" if it fits into the memory, else "matrix-free".
+        matrix: gram (the network's own matrix on a sample of nodes), exact (with P^-1 A, on all nodes), matrix-free (products
+            only), or auto: gram if it fits into memory, else matrix-free.
         sample: number of nodes in the Gram matrix, redrawn in each step in proportion to their weights; 0 takes four per
             weight of the network, at least 4000.
         damping: initial damping, relative to the mean diagonal of H.

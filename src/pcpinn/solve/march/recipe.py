@@ -12,23 +12,23 @@ from ...recipes import Recipe
 @TIMES.register
 @dataclass(frozen=True)
 class March(Recipe):
-    """Step by step through time: a network of space per window, which begins with the weights of the window before.
+    """Step by step through time: one network of space per window, starting from the weights of the previous window.
 
     Attributes:
         steps: number of steps.
         scheme: euler, crank-nicolson, bdf2, radau (damping) or gauss (conserving).
         order: time levels per step of radau (order 2m - 1) and gauss (order 2m).
-        halvings: how often the first step is cut in half, for a sudden start.
+        halvings: how often the first step is halved, for data that jump at the start.
         window: steps per window; the network of a window has a head per time level.
-        tolerance: relative size of Newton's correction at which a window is done.
+        tolerance: relative size of Newton's correction at which a window has converged.
         newton_iterations: largest number of Newton steps per window.
         linearisation: newton (derivative at the network's own values) or linear-part (that at u = 0, nonlinear terms on the
             right-hand side: one P, linear convergence, for mild nonlinearities).
-        head_steps: least-squares steps of the last layer before the optimiser is asked.
-        start_iterations: of the optimiser on the initial values.
-        causality: in windows of several steps, how strongly later ones wait for earlier ones; 0 not at all.
+        head_steps: least-squares steps on the last layer before the optimiser starts.
+        start_iterations: iterations of the optimiser on the initial values.
+        causality: in windows of several steps, how strongly later steps wait for earlier ones; 0 for not at all.
         refresh: windows between two builds of P; it is also rebuilt when it has become bad.
-        split_errors: march the discrete solution beside the network, to tell the parts of the error apart.
+        split_errors: also march the discrete solution, to report training and discretisation errors separately.
     """
 
     steps: int = 10
