@@ -192,7 +192,7 @@ def known(key, value):
     """Whether a setting, a parameter of some problem, or a size of some study fits."""
     parameters = {name for entries in (CATALOG, INVERSE) for e in entries for name in e.parameters} | {"a"}
     sizes = {name for study in STUDIES for name in (*study.small, *study.full)}
-    if key in parameters | sizes or key == "key" or value in ("V", "VALUE", "...", "N"):
+    if key in parameters | sizes or key == "key" or value in ("V", "VALUE", "...", "N", "ssor"):
         return True
     try:
         canonical_value(key, value)

@@ -48,7 +48,8 @@ def test_gives_the_same_weights(name, tmp_path):
 def test_training_may_still_change(tmp_path):
     write_prepared(find_task("poisson1d", "quick", {**TASKS["poisson1d"], **QUICK}), tmp_path / "a.pcpinn")
     task = read_prepared(tmp_path / "a.pcpinn", {"iterations": "2", "seed": 3, "width": 7})
-    assert (task.settings.iterations, task.settings.seed, task.settings.width) == (2, 3, 7)
+    chosen = task.settings
+    assert (chosen.optimiser.iterations, chosen.run.seed, chosen.network.width) == (2, 3, 7)
     assert task.run().result["iterations"] == 2
 
 
@@ -125,9 +126,11 @@ METADATA = [
     ("settings", ...),
     ("settings", None),
     ("settings", [1]),
-    ("settings/width", "wide"),
-    ("settings/iterations", -3),
-    ("settings/unheard", 1),
+    ("settings/network", {"name": "mlp", "width": "wide"}),
+    ("settings/optimiser", {"name": "adam", "iterations": -3}),
+    ("settings/mesh", {"name": "fem", "unheard": 1}),
+    ("settings/mesh", {"name": "unheard"}),
+    ("settings/time", 3),
     ("mesh", None),
     ("mesh/boundaries", ["ends", "more"]),
     ("mesh/boundaries", 3),

@@ -342,7 +342,7 @@ def test_picture(tmp_path):
     ("call", "problem", "remedy"),
     [
         (partial(condition_number, poisson(), "dg"), "no method 'dg'", "fem, fdm, neural"),
-        (partial(condition_number, poisson(), "fem", "magic"), "preconditioner='magic'", "ilu"),
+        (partial(condition_number, poisson(), "fem", "magic"), "no preconditioner 'magic'", "ilu"),
         (partial(condition_number, poisson(), "neural", "ilu"), "no matrix", "fem"),
         (partial(condition_number, poisson(), cels=10), "no setting 'cels'", "cells"),
         (

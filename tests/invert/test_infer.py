@@ -346,7 +346,7 @@ def still(k):
     ("problem", "observable", "changes", "message"),
     [
         (bar, None, {"preconditioner": "separable"}, "cannot be used here"),
-        (bar, None, {"preconditioner": "auto-ilu", "refinement": 2}, "refinement=2 has no place"),
+        (bar, None, {"preconditioner": "auto-ilu", "refinement": 2}, "refinement=2 is not read"),
         (still, None, {}, "singular"),
         (bar, lambda x, u: u.value.item(), {}, None),
         (bar, lambda x, u: u.grad, {}, "one number"),

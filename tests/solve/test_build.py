@@ -40,7 +40,7 @@ def test_gauss_newton_where_p_is_near_a(preconditioner):
     loss = loss_of(own)
     optimiser, why = make_optimiser(own, loss)
     assert isinstance(optimiser, GaussNewton)
-    assert why == f"P^-1 A is near the identity; matrix gram on {loss.size} of {loss.size} unknowns"
+    assert why == f"P^-1 A is near the identity; matrix gram on {loss.size} of {loss.size} degrees of freedom"
 
 
 @pytest.mark.parametrize("preconditioner", ["jacobi", "row-balancing", "none"])
@@ -62,7 +62,7 @@ def test_adam_for_a_strong_form():
 
 def test_the_matrix_that_memory_allows():
     own = settings(sample=5)
-    assert make_optimiser(own, loss_of(own))[1].endswith("matrix gram on 5 of 17 unknowns")
+    assert make_optimiser(own, loss_of(own))[1].endswith("matrix gram on 5 of 17 degrees of freedom")
     loss = loss_of(settings())
     assert "matrix matrix-free" in make_optimiser(settings(memory=1e-9), loss)[1]
     with pytest.raises(PcpinnError, match=r"needs .* GiB"):
@@ -102,7 +102,7 @@ def test_preconditioners():
     assert isinstance(refined, Refined)
     assert refined.steps == 3
     assert make_preconditioner(settings(quality_target=0.1, memory=2), discretisation) == AutoILU(0.1, memory=2.0)
-    with pytest.raises(PcpinnError, match="refinement=2 has no place"):
+    with pytest.raises(PcpinnError, match="refinement=2 is not read"):
         settings(refinement=2)
 
 

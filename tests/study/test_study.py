@@ -26,7 +26,7 @@ TINY = {
     },
     "helmholtz": {"values": "3", "cells": "10", "width": "6", "depth": "2", "points": "32", "iterations": "10"},
     "burgers": {"values": "3", "cells": "4", "width": "6", "depth": "2", "points": "32", "iterations": "10"},
-    "error-control": {"size": "0.2", "iterations": "40", "width": "8", "drop_tolerances": "1e-1,1e-4"},
+    "error-control": {"mesh_size": "0.2", "iterations": "40", "width": "8", "drop_tolerances": "1e-1,1e-4"},
     "landscape": {
         "cells": "6",
         "width": "8",

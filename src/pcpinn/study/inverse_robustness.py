@@ -47,7 +47,7 @@ def cases(entry: InverseEntry, sizes: Sizes, seed: int) -> Iterator[Case]:
     for percent in sizes["outlier_percent"]:
         worse = with_outliers(usual, percent / 100, seed)
         for loss in ("squares", "huber"):
-            yield Case(f"outliers, percent ({loss})", percent, worse, {"loss": loss})
+            yield Case(f"outliers, percent ({loss})", percent, worse, {"misfit": loss})
     yield Case("noise not given", None, replace(usual, noise=None))
     middle = float(np.median(usual.points[:, 0]))
     yield Case("left half only", None, usual.subset(usual.points[:, 0] <= middle))

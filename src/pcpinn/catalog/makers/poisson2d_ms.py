@@ -72,7 +72,7 @@ MAKER = Maker(
     name="poisson2d-ms",
     method="elements of high degree on rectangles, geometrically graded towards the interfaces, direct solve",
     levels=tuple(
-        Level(f"Q{degree}, {layers} layers, {(10 * degree * (layers + 1) + 1) ** 2} degrees of freedom", seconds)
+        Level(f"Q{degree}, {layers} layers, {(10 * degree * (layers + 1) + 1) ** 2} unknowns", seconds)
         for (layers, degree), seconds in zip(_CHOICES, (0.1, 0.5, 2.0, 5.0, 12.0), strict=True)
     ),
     points=points,

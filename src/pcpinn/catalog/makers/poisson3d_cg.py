@@ -175,7 +175,7 @@ MAKER = Maker(
     name="poisson3d-cg",
     method="cubic elements on curved tetrahedra, conjugate gradients with algebraic multigrid",
     levels=tuple(
-        Level(f"mesh size {size:g}, {thousands} 000 degrees of freedom", seconds)
+        Level(f"mesh size {size:g}, {thousands} 000 unknowns", seconds)
         for size, thousands, seconds in zip(
             _SIZES, (47, 82, 152, 435, 1170), (6.0, 10.0, 17.0, 60.0, 180.0), strict=True
         )
