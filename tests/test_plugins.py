@@ -1,7 +1,9 @@
 """Plug-ins: one file each, as docs/plugins.md prints it, registered and used without touching another file."""
 
+import importlib
 import json
 import re
+import sys
 import types
 from pathlib import Path
 
@@ -13,7 +15,6 @@ from modules import Siren as SirenModule
 from typed import run
 
 import pcpinn
-import pcpinn.precondition
 from pcpinn import Dirichlet, Initial, Interval, PcpinnError, Problem, Rectangle, Reference, certify, infer, load, solve
 from pcpinn.bench import make_plan, suite, suite_names
 from pcpinn.bench.plan import Request
@@ -41,6 +42,15 @@ KINDS = {
     "method": (METHODS, "plain-residual"),
     "problem": (CATALOG, "ripple"),
     "study": (STUDIES, "polygons"),
+}
+ROOMS = {
+    "preconditioner": "precondition",
+    "optimiser": "train",
+    "network": "network",
+    "element": "discretize",
+    "method": "baselines",
+    "problem": "catalog",
+    "study": "study",
 }
 X = np.linspace(0, 1, 41)[:, None]
 SINE = Reference(X, np.sin(np.pi * X))
@@ -133,12 +143,17 @@ def test_an_entry_point_that_fails_is_named_every_time(monkeypatch):
         assert "uninstall" in refusal.value.remedy
 
 
-def test_a_new_file_inside_the_package(monkeypatch, tmp_path):
-    """A folder on the package's path stands for the package's own."""
-    (tmp_path / "ssor.py").write_text(BLOCKS["preconditioner"].replace("pcpinn.precondition", "."))
-    monkeypatch.setattr(pcpinn.precondition, "__path__", [*pcpinn.precondition.__path__, str(tmp_path)])
-    import_all("pcpinn.precondition")
-    assert solve(line(), preconditioner="ssor", **SMALL).result["preconditioner"]["name"] == "ssor"
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_file_inside_the_package(kind, monkeypatch, tmp_path):
+    """A folder on the path of the package stands for its own; what its __init__ does is done again."""
+    registry, name = KINDS[kind]
+    package = importlib.import_module(f"pcpinn.{ROOMS[kind]}")
+    (tmp_path / f"new_{kind}.py").write_text(BLOCKS[kind])
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    assert "import_all(__name__)" in Path(package.__file__).read_text()
+    import_all(package.__name__)
+    assert registry.find(name).name == name
+    del sys.modules[f"{package.__name__}.new_{kind}"]
 
 
 def test_a_preconditioner(plugged):
