@@ -22,7 +22,7 @@ def test_cases_are_what_they_say(name):
     quiet, loud = (by_name["noise, percent", p].data for p in (0, 50))
     assert np.std(loud.values - quiet.values) == pytest.approx(0.5, rel=0.2)
     assert len(by_name["points", 25].data) == 25
-    assert {c.changes["loss"] for c in made if c.name.startswith("outliers")} == {"squares", "huber"}
+    assert {c.changes["misfit"] for c in made if c.name.startswith("outliers")} == {"squares", "huber"}
     assert by_name["noise not given", None].data.noise is None
     late = [c for c in made if c.name == "no data in time"]
     assert len(late) == (3 if name == "heat-inv" else 0)
