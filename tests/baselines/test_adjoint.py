@@ -231,6 +231,11 @@ def test_what_cannot_be_run_is_refused(tmp_path):
     blind = Observations(data.points, data.values)
     with pytest.raises(PcpinnError, match="noise is not known"):
         infer_by("adjoint-tikhonov", build, blind, unknowns, cells=(2, 2))
+    for key, value in (("checkpoint_every", 1.0), ("memory", 1.0), ("certify", True)):
+        with pytest.raises(PcpinnError, match=f"{key} has no effect here"):
+            infer_by("adjoint", build, data, unknowns, cells=(2, 2), **{key: value})
+    with pytest.raises(PcpinnError, match=r"CUDA|CPU alone"):
+        infer_by("adjoint", build, data, unknowns, cells=(2, 2), device="cuda")
     with pytest.raises(PcpinnError, match="resumed"):
         infer_by("adjoint", build, data, unknowns, cells=(2, 2), resume=True, out=tmp_path / "x")
     assert not list(tmp_path.iterdir())

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from ..errors import PcpinnError
 from ..invert.equations import Equations
@@ -84,6 +85,10 @@ class _Run:
         base, kind = self.family.base, "nodal" if method.startswith("adjoint") else "inverse"
         self.own = Run(self.settings, base.name, base.unknowns, out=out, progress=progress, record=record, kind=kind)
         self.progress = self.own.progress
+        if kind == "nodal":
+            if self.settings.run.device == "cuda":
+                raise PcpinnError(f"method {method} computes on the CPU alone", "leave device=cuda out")
+            self.own.device = torch.device("cpu")
         self.mesh = self.own.mesh(on, lambda: make_mesh(base, self.settings))
         for one in self.data:
             one.check(base, self.mesh)

@@ -12,6 +12,8 @@ from ..solve.method import LOSSES, Chosen, Offer, Options, Refusal
 from ..train import Adam
 from ..train.optimiser import OPTIMISERS
 
+_NO_CHECKPOINTS = {**NOT_READ, "checkpoint_every": "this method cannot be resumed, so it writes no checkpoints"}
+
 
 @dataclass(frozen=True)
 class Descent(Recipe):
@@ -79,6 +81,10 @@ def offer_adjoint(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal
         return Offer(Descent(), (Descent,), why="the adjoint method has no other")
     if slot == "loss":
         return Offer(Misfit(), (Misfit,))
+    if slot == "run":
+        return Offer(
+            Options(device="cpu"), without=_NO_CHECKPOINTS | {"memory": "the adjoint method has no such limit"}
+        )
     return offer_inverse(slot, chosen, over_time)
 
 
@@ -93,5 +99,5 @@ def offer_inverse_pinn(slot: str, chosen: Chosen, over_time: bool) -> Offer | Re
     if slot == "loss":
         return Offer(InverseCollocation(), (InverseCollocation,))
     if slot == "run":
-        return Offer(Options(), without=NOT_READ)
+        return Offer(Options(), without=_NO_CHECKPOINTS)
     return offer_inverse(slot, chosen, over_time)

@@ -110,7 +110,7 @@ def compute(context: Context) -> Data:
     sizes, entry = context.sizes, find_inverse_entry(context.problem)
     entry.resolve(sizes["preset"], {})
     methods = [m for m in LABELS if m != "adjoint-tv" or sizes["tv"] > 1]
-    changes: dict[str, Any] = {"noise": sizes["noise"], "points": sizes["points"], "device": context.device.type}
+    changes: dict[str, Any] = {"noise": sizes["noise"], "points": sizes["points"]}
     changes |= mesh_changes(entry, sizes)
     iterations = {"pinn": sizes["pinn_iterations"], "infer": sizes["iterations"]}
     runs: list[dict[str, Any]] = []
@@ -119,7 +119,8 @@ def compute(context: Context) -> Data:
     for seed in range(context.seed, context.seed + sizes["seeds"]):
         for method in methods:
             count = iterations.get(method, sizes["adjoint_iterations"])
-            own = {"iterations": count} if count else {}
+            own: dict[str, Any] = {"iterations": count} if count else {}
+            own |= {"device": context.device.type} if method in iterations else {}  # adjoint methods have no networks
             row = attempt(method, entry, sizes["preset"], {**changes, **own, "seed": seed})
             runs.append({"problem": entry.name, "method": method, "seed": seed, **row})
             context.progress.count("runs", len(runs), total)
