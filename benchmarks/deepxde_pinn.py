@@ -17,7 +17,7 @@ import torch
 from recorder import Recorder
 
 from pcpinn import PcpinnError
-from pcpinn.network import MLP
+from pcpinn.network import DenseNetwork
 from pcpinn.solve.settings import Settings
 
 INSTALL = "pip install -c constraints.txt deepxde"
@@ -25,7 +25,7 @@ available = importlib.util.find_spec("deepxde") is not None
 
 
 def train(
-    name: str, network: MLP, interior: int, boundary: Mapping[str, int], settings: Settings, out: Recorder
+    name: str, network: DenseNetwork, interior: int, boundary: Mapping[str, int], settings: Settings, out: Recorder
 ) -> None:
     """Train until the recorder's time is over, on as many points as given: inside, and on each named boundary."""
     if name not in _DATA:
@@ -55,7 +55,7 @@ def _import(device: torch.device) -> Any:
     return dde
 
 
-def _network(dde: Any, like: MLP) -> Any:
+def _network(dde: Any, like: DenseNetwork) -> Any:
     """The same features, layers and first weights as those of a pcpinn network."""
     centre, half_width, frequencies = like.centre.clone(), like.half_width.clone(), like.frequencies.clone()
     a = like.architecture
@@ -76,7 +76,7 @@ def _network(dde: Any, like: MLP) -> Any:
     return net
 
 
-def _listener(dde: Any, out: Recorder, net: Any, network: MLP) -> Any:
+def _listener(dde: Any, out: Recorder, net: Any, network: DenseNetwork) -> Any:
     class Listener(dde.callbacks.Callback):
         def on_train_begin(self) -> None:
             out.begin_training()

@@ -40,7 +40,7 @@ from pcpinn.catalog.task import Task
 from pcpinn.discretize.system import LinearSystem
 from pcpinn.mesh.mesh import Mesh
 from pcpinn.mesh.points import boundary_points, spacing_of
-from pcpinn.network import MLP
+from pcpinn.network import DenseNetwork
 from pcpinn.solve.build import make_device, make_mesh, make_network
 from pcpinn.solve.linear import preconditioned_loss
 from pcpinn.solve.method import METHODS as METHODS_OF_PCPINN
@@ -138,7 +138,7 @@ def measure(case: Case, method: Method, reference: Reference, seconds: float, de
 
 
 def _train_ours(problem: Problem, settings: Settings, mesh: Mesh | None, method: Method, recorder: Recorder) -> None:
-    def make_loss(system: LinearSystem, network: MLP, settings: Settings) -> Loss:
+    def make_loss(system: LinearSystem, network: DenseNetwork, settings: Settings) -> Loss:
         recorder.network = network
         if method.kind == "pcpinn":
             return preconditioned_loss(system, network, settings)

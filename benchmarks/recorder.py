@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from pcpinn import Progress, Reference
-from pcpinn.network import MLP
+from pcpinn.network import DenseNetwork
 from pcpinn.solution.reference import metrics
 
 
@@ -24,7 +24,7 @@ class Recorder(Progress):
         self.reference, self.limit, self.unused = reference, seconds, unused_stages
         self.rows: list[tuple[float, int, float]] = []  # seconds, iteration, relative error
         self.setup_s, self.iterations = 0.0, 0
-        self.network: MLP | None = None
+        self.network: DenseNetwork | None = None
         self._due = 0.0
         self._paused_at: float | None = None
         self.start()

@@ -28,7 +28,7 @@ from pcpinn.discretize.finite_differences import FiniteDifferences
 from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.system import linear_system
 from pcpinn.mesh.generate import generate_mesh
-from pcpinn.network import MLP, Architecture
+from pcpinn.network import Architecture, DenseNetwork
 from pcpinn.precondition import ILU, PreconditionedResidual
 from pcpinn.solve.method import INVERSE_METHODS, METHODS
 from pcpinn.solve.settings import resolve
@@ -189,7 +189,9 @@ def task(system=None, preconditioner=None, dtype=torch.float64, seed=0, dense="a
     architecture = Architecture(**{"width": 5, "depth": 2, **choices})
     lower, upper = system.discretisation.mesh.bounds
     generator = torch.Generator().manual_seed(seed)
-    network = MLP(architecture, lower.tolist(), upper.tolist(), system.discretisation.components, generator, dtype)
+    network = DenseNetwork(
+        architecture, lower.tolist(), upper.tolist(), system.discretisation.components, generator, dtype
+    )
     operator = PreconditionedResidual(
         system.A, system.b, preconditioner or ILU(1e-2, 5.0), system.weights, dense, dtype
     )

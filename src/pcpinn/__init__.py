@@ -26,7 +26,7 @@ from .invert.truth import Truth
 from .mesh.mesh import Mesh
 from .mesh.meshing import Differences, Meshing
 from .mesh.read import read_mesh
-from .network.recipe import Perceptron as MLP
+from .network.recipe import MLP
 from .precondition import AMG, ILU, LU, AutoILU, Identity, Jacobi, RowBalancing, Separable, Stages, TimeOrder
 from .precondition.auto_lu import AutoLU
 from .problem.conditions import Dirichlet, Free, Initial, Natural, Neumann, Periodic, Pin, Robin

@@ -6,7 +6,7 @@ from pcpinn import Box, Field, Rectangle, Reference, Solution
 from pcpinn.bench.graphics import style, thinned, write_figure
 from pcpinn.bench.maps import _as_grid, _slices, error_maps
 from pcpinn.mesh.generate import generate_mesh
-from pcpinn.network import MLP, Architecture
+from pcpinn.network import Architecture, DenseNetwork
 
 BOX = generate_mesh(Box((0, 0, 0), (1, 1, 1)), cells=(2, 2, 2))
 FLOW = generate_mesh(Rectangle((0, 0), (1, 1)).over(0, 2), cells=(2, 2), steps=2)
@@ -14,7 +14,7 @@ FLOW = generate_mesh(Rectangle((0, 0), (1, 1)).over(0, 2), cells=(2, 2), steps=2
 
 def solution(mesh, components=1):
     lower, upper = mesh.bounds
-    network = MLP(
+    network = DenseNetwork(
         Architecture(4, 1), lower.tolist(), upper.tolist(), components, torch.Generator().manual_seed(0), torch.float64
     )
     return Solution(network, (Field("u", components=components),), mesh, {})

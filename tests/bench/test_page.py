@@ -34,7 +34,7 @@ def bench(tmp_path_factory):
     tiny.run(
         folder, tiny.plan(problems=("wave1d-c", str(folder.parent / "own.py")), changes={"cells": "4x4"}, trials=1)
     )
-    tiny.run(folder, tiny.plan(study="drop-tolerance", trials=1, changes={"cells": "12", "degree": "1"}))
+    tiny.run(folder, tiny.plan(ablation="drop-tolerance", trials=1, changes={"cells": "12", "degree": "1"}))
     return BenchFolder(folder)
 
 
@@ -64,7 +64,7 @@ def test_it_holds_the_numbers_commands_and_figures(page, bench):
         if row.finished:
             assert f"--seed {row.seed}" in text
     for words in ("paper / ours", "1.28e-2", "NTK", "training", "discretisation", "u_tt - 4 u_xx = 0", "sin(P x)",
-                  "pcpinn bench --study drop-tolerance", "pcpinn solve poisson1d --preset quick --method fem-fit", "Failed",
+                  "pcpinn bench --ablation drop-tolerance", "pcpinn solve poisson1d --preset quick --method fem-fit", "Failed",
                   "width = 4"):  # fmt: skip
         assert words in text, words
 

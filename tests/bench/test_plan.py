@@ -3,9 +3,9 @@ from tiny import SETTINGS, plan, request
 
 from pcpinn import Adam, PcpinnError
 from pcpinn.bench import Request, make_plan, suite
+from pcpinn.bench.ablations import ABLATIONS, ablation_figures
 from pcpinn.bench.cell import task_of
 from pcpinn.bench.plan import parse_sweep
-from pcpinn.bench.studies import STUDIES, study_figures
 from pcpinn.catalog import CATALOG
 from pcpinn.catalog.prepared import write_prepared
 from pcpinn.catalog.task import catalog_task
@@ -78,8 +78,8 @@ def test_malformed_sweeps(text):
         ({"changes": {"widht": "3"}}, "widht"),
         ({"changes": {"seed": "3"}}, "seed"),
         ({"sweeps": ("width=four",)}, "four"),
-        ({"study": "luck"}, "no ablation"),
-        ({"study": "width", "suite": "paper"}, "exclude"),
+        ({"ablation": "luck"}, "no ablation"),
+        ({"ablation": "width", "suite": "paper"}, "exclude"),
     ],
 )
 def test_refused_before_anything_runs(change, word):
@@ -87,27 +87,27 @@ def test_refused_before_anything_runs(change, word):
         plan(**change)
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", ABLATIONS)
 def test_studies_run_the_papers_variants(name):
     """Every variant of the paper is planned with the text under which its number is kept, and the other way round."""
-    study = STUDIES[name]
-    found = make_plan(Request(problems=("poisson2d-c",), study=name))
+    ablation = ABLATIONS[name]
+    found = make_plan(Request(problems=("poisson2d-c",), ablation=name))
     assert {c.cell.preset for c in found.cells} == {"paper"}
-    assert len(found.cells) == len(study.variants) * study.trials
-    theirs = {f.variant for f in study_figures() if f.study == name}
-    ours = {f"{n} trials" for n in study.counts} or {c.variant for c in found.cells}
+    assert len(found.cells) == len(ablation.variants) * ablation.trials
+    theirs = {f.variant for f in ablation_figures() if f.ablation == name}
+    ours = {f"{n} trials" for n in ablation.counts} or {c.variant for c in found.cells}
     assert ours == theirs
-    for f in (f for f in study_figures() if f.study == name):
-        assert study.problems is None or f.problem in study.problems
+    for f in (f for f in ablation_figures() if f.ablation == name):
+        assert ablation.problems is None or f.problem in ablation.problems
     for cell in {c.variant: c.cell for c in found.cells}.values():
         flat = task_of(cell, reference=False).settings.flat()
         flat |= {k: flat[f"network.{k}"] for k in ("width", "depth")}
-        assert all(str(flat[k]) == v for k, v in study.base.items() if k in ("width", "depth", "optimiser"))
+        assert all(str(flat[k]) == v for k, v in ablation.base.items() if k in ("width", "depth", "optimiser"))
 
 
 def test_some_of_the_papers_ablations():
     """As printed."""
-    printed = {(f.study, f.problem, f.variant, f.metric): (f.mean, f.std) for f in study_figures()}
+    printed = {(f.ablation, f.problem, f.variant, f.metric): (f.mean, f.std) for f in ablation_figures()}
     assert printed["drop-tolerance", "poisson2d-ms", "drop_tolerance=0.001", "condition"] == (32.5, None)
     assert printed["drop-tolerance", "poisson3d-cg", "drop_tolerance=0.1", "applied_error"] == (0.873, None)
     assert printed["trials", "ks", "10 trials", "L2RE"] == (0.952, 0.00303)

@@ -9,7 +9,7 @@ from rich.console import Console
 from pcpinn.bench import BenchFolder
 from pcpinn.bench.outputs import main_summaries, write_tables
 from pcpinn.bench.results import Row
-from pcpinn.bench.study_table import sweep_header, sweep_lines, sweeps
+from pcpinn.bench.sweep_table import sweep_header, sweep_lines, sweeps
 from pcpinn.bench.table import (
     exponent,
     gain,
@@ -99,19 +99,19 @@ def test_the_terminal_table_fits_100_columns():
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("study") / "b"
+def ablation(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ablation") / "b"
     changes = {"cells": "12", "degree": "1"}
     tiny.run(folder, tiny.plan(changes=changes, trials=1))
-    tiny.run(folder, tiny.plan(changes=changes, trials=None, study="drop-tolerance"))
+    tiny.run(folder, tiny.plan(changes=changes, trials=None, ablation="drop-tolerance"))
     tiny.run(
         folder, tiny.plan(changes={**changes, "optimiser": "adam"}, sweeps=("beta1:beta2=0.9:0.9,0.8:0.9",), trials=1)
     )
     return BenchFolder(folder)
 
 
-def test_sweeps_have_a_line_per_variant_in_order(study):
-    drop, betas = sweeps(study.plans(), study.rows())
+def test_sweeps_have_a_line_per_variant_in_order(ablation):
+    drop, betas = sweeps(ablation.plans(), ablation.rows())
     assert (drop.axis, [p.label for p in drop.points]) == ("drop_tolerance", ["0.0001", "0.001", "0.01", "0.1", "none"])
     assert (betas.axis, [p.label for p in betas.points]) == ("beta1, beta2", ["0.9, 0.9", "0.8, 0.9"])
     assert sweep_header(drop)[:6] == ["drop_tolerance", "trials", "L2RE", "paper L2RE", "condition", "(paper)"]
@@ -120,34 +120,34 @@ def test_sweeps_have_a_line_per_variant_in_order(study):
     assert max(map(len, shown(sweep_table(drop)).splitlines())) <= 100
 
 
-def test_studies_stand_beside_the_paper(study):
+def test_studies_stand_beside_the_paper(ablation):
     """As if the tiny problem were one of the paper's."""
-    plan = study.plans()[1]
+    plan = ablation.plans()[1]
     from dataclasses import replace
 
     cells = tuple(replace(c, cell=replace(c.cell, problem="poisson2d-c")) for c in plan.cells)
-    rows = {new.cell.key: study.rows()[old.cell.key] for new, old in zip(cells, plan.cells, strict=True)}
+    rows = {new.cell.key: ablation.rows()[old.cell.key] for new, old in zip(cells, plan.cells, strict=True)}
     (sweep,) = sweeps([replace(plan, cells=cells)], rows)
     line = sweep_lines(sweep)[2]
     assert [line[3], line[5], line[7]] == ["4.07e-3", "15.2", "5.51e-1"]
 
 
-def test_swept_runs_stay_out_of_the_main_table(study):
-    (summary,) = main_summaries(study.plans(), study.rows())
+def test_swept_runs_stay_out_of_the_main_table(ablation):
+    (summary,) = main_summaries(ablation.plans(), ablation.rows())
     assert summary.changes == tiny.plan(changes={"cells": "12", "degree": "1"}).cells[0].cell.changed
 
 
-def test_tables_on_disk(study):
-    write_tables(study)
-    text = (study.path / "table.md").read_text()
+def test_tables_on_disk(ablation):
+    write_tables(ablation)
+    text = (ablation.path / "table.md").read_text()
     assert text.count("pcpinn bench --problems poisson1d") == 2
-    assert "pcpinn bench --study drop-tolerance" in text
+    assert "pcpinn bench --ablation drop-tolerance" in text
     assert "## drop tolerance of the incomplete factorisation: poisson1d, pcpinn quick" in text
-    assert len(list(csv.DictReader(io.StringIO((study.path / "table.csv").read_text())))) == 8
+    assert len(list(csv.DictReader(io.StringIO((ablation.path / "table.csv").read_text())))) == 8
 
 
 def test_five_and_ten_trials(tmp_path):
-    tiny.run(tmp_path / "b", tiny.plan(study="trials", trials=10, changes={"iterations": "1"}))
+    tiny.run(tmp_path / "b", tiny.plan(ablation="trials", trials=10, changes={"iterations": "1"}))
     bench = BenchFolder(tmp_path / "b")
     (sweep,) = sweeps(bench.plans(), bench.rows())
     rows = sorted(bench.rows().values(), key=lambda r: r.seed)

@@ -69,7 +69,7 @@ def test_failures_end_with_code_1(capfd, tmp_path):
     ("arguments", "words"),
     [
         (["--suite", "everything"], ["no suite", "linear"]),
-        (["--study", "luck"], ["no ablation", "drop-tolerance"]),
+        (["--ablation", "luck"], ["no ablation", "drop-tolerance"]),
         (["--problems", "poisson"], ["no problem"]),
         (["--problems", ","], ["names nothing"]),
         (["--methods", "magic"], ["no method", "fem-fit"]),

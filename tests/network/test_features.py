@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from pcpinn.errors import PcpinnError
-from pcpinn.network import MLP, Architecture, Features
+from pcpinn.network import Architecture, DenseNetwork, Features
 
 
 def generator(seed=0):
@@ -43,7 +43,7 @@ KINKED = Features("log", 2, -1, 0, kinks=((-1.0, 2.0), (0.5,)))
 
 
 def kinked_network(features=KINKED):
-    return MLP(Architecture(5, 2, features=features), [-3.0, 0.0], [5.0, 1.0], 1, generator())
+    return DenseNetwork(Architecture(5, 2, features=features), [-3.0, 0.0], [5.0, 1.0], 1, generator())
 
 
 def test_kinks_are_distances_in_units_of_half_the_domain():
@@ -93,7 +93,7 @@ def test_kinks_of_another_dimension_are_refused():
 def test_listed_frequencies_are_in_radians_per_unit():
     """On a domain of any size the features are sin and cos of the listed multiples of the coordinate, up to a phase."""
     features = Features("list", listed=((3.0, 5.0), ()))
-    network = MLP(Architecture(4, 1, features=features), (0.0, 0.0), (8.0, 1.0), 1, torch.Generator())
+    network = DenseNetwork(Architecture(4, 1, features=features), (0.0, 0.0), (8.0, 1.0), 1, torch.Generator())
     x = torch.rand(20, 2, dtype=torch.float64) * 8
     encoded = network.encode(x)
     assert encoded.shape == (20, 2 + 4)
@@ -108,7 +108,7 @@ def test_listed_frequencies_of_another_dimension_are_refused():
 
 def test_a_sudden_start_gives_the_root_of_time():
     features = Features("none", start=0.25)
-    network = MLP(Architecture(4, 1, features=features), (0.0, 2.0), (1.0, 6.0), 1, torch.Generator())
+    network = DenseNetwork(Architecture(4, 1, features=features), (0.0, 2.0), (1.0, 6.0), 1, torch.Generator())
     x = torch.tensor([[0.5, 2.0], [0.5, 5.0]], dtype=torch.float64)
     torch.testing.assert_close(network.encode(x)[:, 2], torch.tensor([0.5, 1.0], dtype=torch.float64))
     assert torch.isfinite(network.encode(x - 9.0)).all()  # outside of the domain too
@@ -118,7 +118,7 @@ CORNERED = Features("none", corners=((0.0, 1.0), (1.0, 1.0)), corner_size=1e-3)
 
 
 def test_corners_add_the_logarithm_of_the_distance_and_the_direction():
-    network = MLP(Architecture(4, 1, features=CORNERED), [0, 0], [1, 1], 1, generator())
+    network = DenseNetwork(Architecture(4, 1, features=CORNERED), [0, 0], [1, 1], 1, generator())
     x = torch.tensor([[0.0, 1.0], [0.1, 1.0], [0.0, 0.0], [1.0, 0.0]], dtype=torch.float64)
     encoded = network.encode(x)
     assert encoded.shape == (4, CORNERED.width(2)) == (4, 2 + 2 * 3)
@@ -159,7 +159,7 @@ def test_waves_need_a_periodic_box_of_reasonable_size(periodic, inputs, count):
 
 
 def test_cosines_are_the_products_without_slope_on_the_walls():
-    network = MLP(Architecture(1, 0, features=Features("cosines", 2)), [0.0, -1.0], [2.0, 1.0], 1, generator())
+    network = DenseNetwork(Architecture(1, 0, features=Features("cosines", 2)), [0.0, -1.0], [2.0, 1.0], 1, generator())
     assert network.parameter_count == 5 + 1  # (0, 1), (0, 2), (1, 0), (1, 1), (2, 0) and a constant
     x = torch.tensor([[0.3, -0.4], [2.0, 1.0]], dtype=torch.float64)
     along = torch.cos(torch.pi / 2 * x[:, :1] * torch.arange(3))

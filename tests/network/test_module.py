@@ -8,7 +8,7 @@ from modules import Formula, ResNet, Siren
 from torch import nn
 
 from pcpinn import PcpinnError
-from pcpinn.network import MLP, Architecture, Features, ModuleNetwork
+from pcpinn.network import Architecture, DenseNetwork, Features, ModuleNetwork
 
 LOWER, UPPER = [0.0, -1.0], [4.0, 0.5]
 
@@ -24,7 +24,9 @@ def wrapped(kind=Siren, outputs=2, dtype=torch.float64, **options):
 
 
 def perceptron(seed=0):
-    return MLP(Architecture(6, 2, features=Features("log", 2)), LOWER, UPPER, 2, torch.Generator().manual_seed(seed))
+    return DenseNetwork(
+        Architecture(6, 2, features=Features("log", 2)), LOWER, UPPER, 2, torch.Generator().manual_seed(seed)
+    )
 
 
 @pytest.mark.parametrize("kind", [Siren, ResNet])
@@ -219,5 +221,5 @@ def test_perceptrons_copy_from_each_other():
     network, other = perceptron(), perceptron(1)
     assert network.copy_from(other)
     assert torch.equal(network.theta, other.theta)
-    larger = MLP(Architecture(7, 2), LOWER, UPPER, 2, torch.Generator())
+    larger = DenseNetwork(Architecture(7, 2), LOWER, UPPER, 2, torch.Generator())
     assert not network.copy_from(larger)

@@ -2,12 +2,12 @@
 
 import torch
 
-from pcpinn.network import MLP, Architecture, Features
+from pcpinn.network import Architecture, DenseNetwork, Features
 from pcpinn.network.placed import PlacedNetwork
 
 
 def placed(depth=2):
-    network = MLP(
+    network = DenseNetwork(
         Architecture(6, depth, features=Features("log", 2)), [0.0], [2.0], 3, torch.Generator().manual_seed(0)
     )
     x = torch.linspace(0, 2, 11, dtype=torch.float64)[:, None]

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pcpinn.network import MLP, Architecture
+from pcpinn.network import Architecture, DenseNetwork
 from pcpinn.network.protocol import HeadMethods, Layered
 from pcpinn.train.model import LeastSquaresLoss
 
@@ -17,6 +17,6 @@ def test_protocols_that_are_asked_for_have_methods_only(protocol):
 
 
 def test_the_mlp_has_them():
-    network = MLP(Architecture(4, 1), [0.0], [1.0], 1, torch.Generator())
+    network = DenseNetwork(Architecture(4, 1), [0.0], [1.0], 1, torch.Generator())
     assert isinstance(network, HeadMethods)
     assert not isinstance(torch.nn.Linear(1, 1), Layered)

@@ -13,7 +13,7 @@ from pcpinn import Disk, Field, Interval, load
 from pcpinn.errors import PcpinnError
 from pcpinn.files import read_tensors, write_tensors
 from pcpinn.mesh.generate import generate_mesh
-from pcpinn.network import MLP, Architecture, Features
+from pcpinn.network import Architecture, DenseNetwork, Features
 from pcpinn.solution import folder as run_folder
 from pcpinn.solution.folder import create_run, read_mesh_arrays, read_network, read_run, write_mesh, write_network
 from pcpinn.solution.solution import Solution
@@ -286,7 +286,7 @@ def test_files_of_different_runs(run, tmp_path):
     """A network for the plane in a run on a line, a mesh of the plane in a run on a line, one output for two fields."""
 
     def network(d, outputs):
-        return MLP(Architecture(4, 1), [0.0] * d, [1.0] * d, outputs, torch.Generator())
+        return DenseNetwork(Architecture(4, 1), [0.0] * d, [1.0] * d, outputs, torch.Generator())
 
     good = (run / "network.safetensors").read_bytes()
     for d, outputs in ((2, 2), (1, 1), (1, 3)):
@@ -375,7 +375,7 @@ def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch, failing):
 def test_architectures_survive(tmp_path):
     kinked = Features("log", 2, -1, 1, kinks=((0.5, 1.5),))
     for features in (Features("none"), Features("log", 2, -1, 1), Features("gaussian", 3), kinked):
-        network = MLP(
+        network = DenseNetwork(
             Architecture(4, 2, "silu", "he-normal", features), [0.0], [2.0], 2, torch.Generator().manual_seed(1)
         )
         write_network(tmp_path / "n", network)
@@ -387,6 +387,6 @@ def test_architectures_survive(tmp_path):
 
 
 def test_a_solution_made_by_hand_can_be_saved(tmp_path):
-    network = MLP(Architecture(4, 1), [0.0], [1.0], 1, torch.Generator().manual_seed(0))
+    network = DenseNetwork(Architecture(4, 1), [0.0], [1.0], 1, torch.Generator().manual_seed(0))
     by_hand = Solution(network, (Field("u"),), MESH, {})
     np.testing.assert_array_equal(load(by_hand.save(tmp_path / "run"))(X), by_hand(X))

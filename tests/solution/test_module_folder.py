@@ -9,7 +9,7 @@ from torch import nn
 from pcpinn import Field, Interval, PcpinnError, Solution, load
 from pcpinn.files import read_tensors, write_tensors
 from pcpinn.mesh.generate import generate_mesh
-from pcpinn.network import MLP, Architecture, ModuleNetwork
+from pcpinn.network import Architecture, DenseNetwork, ModuleNetwork
 from pcpinn.solution.folder import read_network, write_network
 
 X = torch.linspace(-1, 3, 9, dtype=torch.float64)[:, None]
@@ -79,7 +79,7 @@ def test_no_module_where_one_is_needed_or_one_where_none_is(stored, tmp_path):
     with pytest.raises(PcpinnError, match=r"weights of modules\.ResNet, whose code is not kept on disk") as refusal:
         read_network(stored[0])
     assert "network=ResNet(...)" in refusal.value.remedy
-    write_network(tmp_path / "mlp", MLP(Architecture(4, 1), [0.0], [1.0], 1, torch.Generator()))
+    write_network(tmp_path / "mlp", DenseNetwork(Architecture(4, 1), [0.0], [1.0], 1, torch.Generator()))
     with pytest.raises(PcpinnError, match="does not hold the weights of a module"):
         read_network(tmp_path / "mlp", Siren())
 

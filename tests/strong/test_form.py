@@ -5,7 +5,7 @@ from known import Known
 
 from pcpinn import Dirichlet, Field, Interval, Problem, Rectangle
 from pcpinn.discretize.pointwise import Pointwise
-from pcpinn.network import MLP, Architecture, Features
+from pcpinn.network import Architecture, DenseNetwork, Features
 from pcpinn.strong.form import normal_flux, state_at, strong_residual
 
 BOX = Rectangle((0, 0), (1, 1))
@@ -17,7 +17,7 @@ def points(d=2, n=30, dtype=torch.float64):
 
 def network(outputs=1, d=2, dtype=torch.float64, **choices):
     architecture = Architecture(**{"width": 6, "depth": 2, "features": Features("log", 2, -2.0, 0.0), **choices})
-    return MLP(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator().manual_seed(2), dtype)
+    return DenseNetwork(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator().manual_seed(2), dtype)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])

@@ -18,7 +18,7 @@ from pcpinn.files import read_tensors, write_tensors
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.mesh.mesh import Mesh
 from pcpinn.mesh.points import boundary_points, interior_points
-from pcpinn.network import MLP, Architecture
+from pcpinn.network import Architecture, DenseNetwork
 from pcpinn.solution.folder import read_network, write_network
 from pcpinn.strong.form import strong_residual
 from pcpinn.strong.hard import make_ansatz
@@ -34,7 +34,7 @@ def laplace(domain, boundary, **more):
 def network_for(problem, mesh, seed=0):
     lower, upper = mesh.bounds
     generator = torch.Generator().manual_seed(seed)
-    network = MLP(Architecture(8, 2), lower.tolist(), upper.tolist(), problem.components, generator)
+    network = DenseNetwork(Architecture(8, 2), lower.tolist(), upper.tolist(), problem.components, generator)
     network.ansatz = make_ansatz(problem, mesh)
     return network
 

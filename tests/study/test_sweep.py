@@ -10,7 +10,7 @@ from torch.func import hessian, jacfwd, vmap
 from pcpinn.checkpoint import Checkpoint
 from pcpinn.errors import PcpinnError
 from pcpinn.files import read_tensors, write_tensors
-from pcpinn.network.mlp import split_layers
+from pcpinn.network.dense import split_layers
 from pcpinn.study.families import FAMILIES, paper_values
 from pcpinn.study.family import compose
 from pcpinn.study.jets import network_jets, network_values

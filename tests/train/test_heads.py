@@ -8,7 +8,7 @@ import torch
 
 from pcpinn.discretize.equation import Nodes
 from pcpinn.errors import PcpinnError
-from pcpinn.network import MLP, Architecture, Features
+from pcpinn.network import Architecture, DenseNetwork, Features
 from pcpinn.precondition import misfit
 from pcpinn.train import LeastSquares, heads
 from pcpinn.train.heads import HeadSolver
@@ -16,7 +16,7 @@ from pcpinn.train.heads import HeadSolver
 
 def loss_for(width=24, outputs=3, architecture=None):
     x = np.linspace(-1, 1, 81)[:, None]
-    network = MLP(
+    network = DenseNetwork(
         architecture or Architecture(width, 1, features=Features("none")),
         [-1.0],
         [1.0],

@@ -6,7 +6,7 @@ import torch
 from cases import poisson, task, two_fields
 
 from pcpinn.errors import PcpinnError
-from pcpinn.network import MLP, Architecture, Features
+from pcpinn.network import Architecture, DenseNetwork, Features
 from pcpinn.precondition import ILU, LU, Identity, Jacobi, PreconditionedResidual
 from pcpinn.train import Adam, GaussNewton, LeastSquares
 from pcpinn.train.forms import sample_rows
@@ -105,7 +105,7 @@ def residual_at(problem, theta):
 def linear_model(outputs):
     """Linear in its weights: sines and cosines of the inputs, for one or more outputs."""
     architecture = Architecture(1, 0, features=Features("gaussian", 4, std=2.0))
-    return MLP(architecture, [0.0, 0.0], [1.0, 1.0], outputs, torch.Generator().manual_seed(0))
+    return DenseNetwork(architecture, [0.0, 0.0], [1.0, 1.0], outputs, torch.Generator().manual_seed(0))
 
 
 @pytest.mark.parametrize("p", [LU(), Jacobi()], ids=lambda p: p.name)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from ..invert.recipe import NETWORK, NOT_READ, offer_inverse
-from ..network.recipe import Perceptron
+from ..network.recipe import MLP
 from ..recipes import Recipe
 from ..solve.method import LOSSES, Chosen, Offer, Options, Refusal
 from ..train import Adam
@@ -93,7 +93,7 @@ def offer_inverse_pinn(slot: str, chosen: Chosen, over_time: bool) -> Offer | Re
     if slot in ("preconditioner", "newton"):
         return Refusal("the ordinary PINN has none")
     if slot == "network":
-        return Offer(NETWORK, (Perceptron,))
+        return Offer(NETWORK, (MLP,))
     if slot == "optimiser":
         return Offer(Adam(iterations=10_000), (Adam,), why="the ordinary PINN of an inverse problem is trained by Adam")
     if slot == "loss":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..discretize.in_time import Simplices, Slabs
-from ..network.recipe import Perceptron
+from ..network.recipe import MLP
 from ..recipes import Recipe
 from ..solve.method import LOSSES, Chosen, Offer, Options, Refusal, offer_discretisation, offer_optimisers
 from ..solve.recipes import NewtonMethod, Residual
@@ -43,7 +43,7 @@ def offer_all_at_once(slot: str, chosen: Chosen, over_time: bool) -> Offer | Ref
     if slot == "preconditioner":
         return Refusal("this method has none")
     if slot == "network":
-        return Offer(Perceptron())
+        return Offer(MLP())
     if slot == "newton":
         return Offer(NewtonMethod(), without=_NO_NEWTON)
     return Offer(Options())

@@ -1,23 +1,23 @@
 """Suites of runs with tables and reports: plan, run and resume, aggregate, compare with the paper."""
 
+from .ablations import ABLATIONS, Ablation
 from .cell import Cell
 from .folder import BenchFolder
 from .plan import Plan, Planned, Request, make_plan
 from .results import Row, read_rows
 from .runner import run_plan
-from .studies import STUDIES, Study
 from .suites import suite, suite_names
 from .watch import Watch
 
 __all__ = [
-    "STUDIES",
+    "ABLATIONS",
+    "Ablation",
     "BenchFolder",
     "Cell",
     "Plan",
     "Planned",
     "Request",
     "Row",
-    "Study",
     "Watch",
     "make_plan",
     "read_rows",

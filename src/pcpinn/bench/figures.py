@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ..catalog.published import best_baseline, paper_result
 from ..train.history import History
 from .graphics import OTHER_COLOUR, PAPER_COLOUR, PRESET_LINES, colour, new_figure, plain, thinned
-from .study_table import Sweep
+from .sweep_table import Sweep
 from .table import Mean, Summary
 
 _MARKERS = {"default": "o", "quick": "^", "paper": "s"}

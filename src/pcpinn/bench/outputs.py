@@ -8,7 +8,7 @@ from ..files import write_atomically
 from .folder import BenchFolder
 from .plan import Plan
 from .results import Row
-from .study_table import sweeps, sweeps_as_markdown
+from .sweep_table import sweeps, sweeps_as_markdown
 from .table import Summary, summaries_as_csv, summaries_as_markdown, summarise
 
 NOTE = (
@@ -18,7 +18,7 @@ NOTE = (
 
 
 def main_rows(plans: Sequence[Plan], rows: Mapping[str, Row]) -> list[Row]:
-    """The rows for the main table: those of suites, and of studies where the preset is unchanged."""
+    """The rows for the main table: those of suites, and of ablations where the preset is unchanged."""
     keys: dict[str, None] = {}
     for plan in plans:
         for p in plan.cells:

@@ -24,7 +24,7 @@ from .markup import anchor, code, facts, figure, folded, page, table, text
 from .outputs import NOTE, main_summaries
 from .plan import Plan
 from .results import Row
-from .study_table import Sweep, sweep_header, sweep_lines, sweeps
+from .sweep_table import Sweep, sweep_header, sweep_lines, sweeps
 from .table import HEADER, METRICS, Summary, main_lines, seconds, short, summarise
 
 _MOST_CURVES, _MOST_MAPS = 8, 3

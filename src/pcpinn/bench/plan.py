@@ -13,8 +13,8 @@ from ..catalog import find_entry
 from ..catalog.prepared import SUFFIX, read_prepared
 from ..catalog.task import task_from_file
 from ..errors import PcpinnError
+from .ablations import Ablation, Variant, find_ablation
 from .cell import Cell, Changes, baked_changes, canonical, join, problem_parameters
-from .studies import Study, Variant, find_study
 from .suites import available, suite
 
 _MOST_CELLS = 100_000
@@ -47,8 +47,8 @@ class Plan:
     """What one command asks for.
 
     Attributes:
-        kind: suite, study or sweep.
-        name: of the suite or study, or the swept keys.
+        kind: suite, ablation or sweep.
+        name: of the suite or ablation, or the swept keys.
         command: the line that asks for it, without folder and number of jobs.
         cells: the runs.
     """
@@ -71,7 +71,7 @@ class Request:
     seed: int = 0
     changes: tuple[tuple[str, str], ...] = ()
     sweeps: tuple[str, ...] = ()
-    study: str | None = None
+    ablation: str | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -81,7 +81,7 @@ class Request:
     def command(self) -> str:
         """The line that asks for the same."""
         words = ["pcpinn", "bench"]
-        for option in ("suite", "study"):
+        for option in ("suite", "ablation"):
             if getattr(self, option):
                 words += [f"--{option}", getattr(self, option)]
         for option in ("problems", "methods", "presets"):
@@ -99,20 +99,20 @@ def make_plan(request: Request) -> Plan:
     Raises:
         PcpinnError: for anything that is not there or does not fit.
     """
-    study = find_study(request.study) if request.study else None
-    if study is not None and request.suite is not None:
-        raise PcpinnError("--study and --suite exclude each other", "narrow an ablation down with --problems")
+    ablation = find_ablation(request.ablation) if request.ablation else None
+    if ablation is not None and request.suite is not None:
+        raise PcpinnError("--ablation and --suite exclude each other", "narrow an ablation down with --problems")
     variants = _sweep_product(request.sweeps)
-    if study is not None:
-        variants = [{**a, **b} for a in study.variants for b in variants]
+    if ablation is not None:
+        variants = [{**a, **b} for a in ablation.variants for b in variants]
     methods = request.methods or ("pcpinn",)
-    trials = request.trials if request.trials is not None else study.trials if study else 1
+    trials = request.trials if request.trials is not None else ablation.trials if ablation else 1
     if trials < 1:
         raise PcpinnError(f"--trials {trials} must be positive", "take 1, or 5 as in the paper")
-    measure = study.measure if study else any("drop_tolerance" in v for v in variants)
+    measure = ablation.measure if ablation else any("drop_tolerance" in v for v in variants)
     planned: dict[str, Planned] = {}
-    for problem, method, variant in itertools.product(_problems(request, study), methods, variants):
-        for cell in _cells(problem, request, method, study.base if study else {}, variant):
+    for problem, method, variant in itertools.product(_problems(request, ablation), methods, variants):
+        for cell in _cells(problem, request, method, ablation.base if ablation else {}, variant):
             label = join(canonical(variant, problem_parameters(cell.problem)))
             for seed in range(request.seed, request.seed + trials):
                 one = replace(cell, seed=seed)
@@ -122,26 +122,26 @@ def make_plan(request: Request) -> Plan:
     if not planned:
         raise PcpinnError("there is nothing to run", "the catalog has none of the problems; pcpinn list shows them")
     kind, name = "suite", request.suite or ("linear" if request.problems is None else "problems")
-    if study is not None:
-        kind, name = "study", str(request.study)
+    if ablation is not None:
+        kind, name = "ablation", str(request.ablation)
     elif request.sweeps:
         kind, name = "sweep", " ".join(s.partition("=")[0] for s in request.sweeps)
     return Plan(kind, name, request.command(), tuple(planned.values()))
 
 
-def _problems(request: Request, study: Study | None) -> Iterable[str]:
+def _problems(request: Request, ablation: Ablation | None) -> Iterable[str]:
     if request.problems is not None:
         return request.problems
-    if study is None:
+    if ablation is None:
         return suite(request.suite or "linear")
-    return suite("paper") if study.problems is None else available(study.problems)
+    return suite("paper") if ablation.problems is None else available(ablation.problems)
 
 
 def _cells(
     problem: str, request: Request, method: str, base: Mapping[str, str], variant: Mapping[str, str]
 ) -> Iterable[Cell]:
     """The cells of one problem, method and variant, by preset; seed 0."""
-    presets = request.presets or (("paper",) if request.study else ("default",))
+    presets = request.presets or (("paper",) if request.ablation else ("default",))
     if problem.endswith(SUFFIX):
         task = read_prepared(Path(problem), {})
         if task.record["source"].get("kind") != "catalog":
@@ -175,7 +175,7 @@ def _new(wanted: Mapping[str, str], baked: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _merged(request: Request, base: Mapping[str, str], variant: Mapping[str, str]) -> dict[str, str]:
-    """Changes in order of precedence: the study's, the user's, the variant's."""
+    """Changes in order of precedence: the ablation's, the user's, the variant's."""
     return {**base, **dict(request.changes), **variant}
 
 

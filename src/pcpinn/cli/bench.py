@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ..bench import STUDIES, BenchFolder, Request, make_plan, run_plan, suite_names
+from ..bench import ABLATIONS, BenchFolder, Request, make_plan, run_plan, suite_names
 from ..bench.outputs import main_summaries, write_tables
 from ..bench.results import Row
-from ..bench.study_table import sweep_header, sweep_lines, sweeps
+from ..bench.sweep_table import sweep_header, sweep_lines, sweeps
 from ..bench.table import METRICS, gain
 from ..errors import PcpinnError
 from ..solve.method import METHODS
@@ -23,7 +23,7 @@ from .options import AsJson, Changes, pairs
 
 def bench(
     suite: Annotated[str | None, typer.Option(help=f"{', '.join(suite_names())}; linear if nothing is named.")] = None,
-    study: Annotated[str | None, typer.Option(help=f"An ablation of the paper: {', '.join(STUDIES)}.")] = None,
+    ablation: Annotated[str | None, typer.Option(help=f"An ablation of the paper: {', '.join(ABLATIONS)}.")] = None,
     problems: Annotated[
         str | None, typer.Option(metavar="A,B", help="Problems of the catalog, .py files, prepared .pcpinn files.")
     ] = None,
@@ -48,7 +48,7 @@ def bench(
         raise PcpinnError(f"there is no device {device!r}", "use auto, cpu or cuda")
     request = Request(
         suite, _names(problems, "problems"), _names(methods, "methods"), _names(presets, "presets"), trials, seed,
-        tuple(pairs(changes).items()), tuple(sweep or ()), study,
+        tuple(pairs(changes).items()), tuple(sweep or ()), ablation,
     )  # fmt: skip
     folder, console = BenchFolder(out), Console(stderr=True)
     progress = BenchProgress(console)
@@ -123,7 +123,7 @@ def _conclude(folder: BenchFolder, rows: dict[str, Row], as_json: bool) -> None:
                     **{m: v and {"mean": v.mean, "std": v.std} for m, v in means.items()},
                 }
             )  # fmt: skip
-        studies = [{"title": s.title, "columns": sweep_header(s), "lines": sweep_lines(s)} for s in found]
+        tables = [{"title": s.title, "columns": sweep_header(s), "lines": sweep_lines(s)} for s in found]
         finished = sum(r.finished for r in rows.values())
         summary = {"folder": str(folder.path), "runs": len(rows), "finished": finished, "failed": len(failures)}
-        print(json.dumps({**summary, "table": table, "sweeps": studies}, allow_nan=False))
+        print(json.dumps({**summary, "table": table, "sweeps": tables}, allow_nan=False))

@@ -15,7 +15,7 @@ from rich.progress import Progress as RichProgress
 from rich.table import Table
 
 from ..bench import Cell, Row, Watch
-from ..bench.study_table import Sweep, sweep_header, sweep_lines
+from ..bench.sweep_table import Sweep, sweep_header, sweep_lines
 from ..bench.table import HEADER, Summary, main_lines, short
 from ..progress import Progress
 

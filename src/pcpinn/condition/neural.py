@@ -29,8 +29,8 @@ from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.points import boundary_points, spacing_of
 from ..mesh.slab_mesh import ENDS, AnyMesh
-from ..network.mlp import MLP
-from ..network.recipe import Perceptron
+from ..network.dense import DenseNetwork
+from ..network.recipe import MLP
 from ..problem.conditions import Condition, Dirichlet, Initial, NaturalCondition, Periodic
 from ..problem.field import component_names
 from ..problem.problem import Problem
@@ -70,7 +70,7 @@ def neural_condition(problem: Problem, settings: Settings, mesh: AnyMesh | None 
         PcpinnError: when the conditions cannot be held by a factor (see `solve/hard.py`).
     """
     started = time.perf_counter()
-    if not isinstance(settings.network, Perceptron):
+    if not isinstance(settings.network, MLP):
         raise PcpinnError(
             f"the neural condition number is found with an mlp, not with network={settings.network.name}",
             "leave network out, or take the discrete one",
@@ -127,7 +127,7 @@ def _solution(problem: Problem, settings: Settings, mesh: AnyMesh) -> tuple[Poin
         zero = torch.zeros(problem.components, dtype=torch.float64)
         return lambda p: zero + 0.0 * p.sum(), size, True
     network = solve(problem, settings.updated({"certify": False}), on=mesh).network
-    assert isinstance(network, MLP)
+    assert isinstance(network, DenseNetwork)
     theta = network.theta.detach()
     return lambda p: network.evaluate(theta, p), None, False
 
@@ -144,7 +144,7 @@ class _Rows:
 class _Search:
     """The quadrature, the operator at its points, and the network under its factor."""
 
-    def __init__(self, problem: Problem, mesh: Mesh, network: MLP, base: PointFunction) -> None:
+    def __init__(self, problem: Problem, mesh: Mesh, network: DenseNetwork, base: PointFunction) -> None:
         self.mesh, self.network = mesh, network
         self.x, self.w = quadrature(mesh, _POINTS[mesh.dimension])
         self.factor = homogeneous_factor(problem, mesh)
@@ -337,7 +337,7 @@ def _null_space(rows: Tensor, basis: Tensor) -> Tensor:
     return basis @ V[rank:].T
 
 
-def _spread_biases(network: MLP) -> Tensor:
+def _spread_biases(network: DenseNetwork) -> Tensor:
     """The weights with hidden biases from [-1, 1]: with none, features are odd about the centre."""
     theta = network.theta.detach().clone()
     generator = torch.Generator().manual_seed(1)

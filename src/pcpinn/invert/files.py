@@ -17,7 +17,7 @@ from torch import nn
 
 from ..errors import PcpinnError
 from ..files import read_tensors, write_tensors
-from ..network import MLP, Architecture
+from ..network import Architecture, DenseNetwork
 from ..solution.folder import finish_run
 from ..solution.load import load_forward, loads
 from ..solution.solution import Solution
@@ -103,7 +103,7 @@ def load_inverse(folder: Path, record: dict[str, Any], module: nn.Module | None)
                 raise ValueError(f"{name} is not finite")
             if architecture.parameter_count(d, 1) != len(state["theta"]) or d > plain.mesh.dimension:
                 raise ValueError(f"the weights of {name} do not fit")
-            base = MLP(architecture, [0.0] * d, [1.0] * d, 1, torch.Generator())
+            base = DenseNetwork(architecture, [0.0] * d, [1.0] * d, 1, torch.Generator())
             base.load_state_dict(state)
             low = -math.inf if facts["low"] is None else float(facts["low"])
             coefficients[name] = CoefficientNetwork(

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..network import MLP, Architecture, Features
+from ..network import Architecture, DenseNetwork, Features
 from ..network.protocol import Network
 from ..problem.family import Family
 from ..problem.unknowns import Coefficient, Parameter, Unknown
@@ -62,7 +62,7 @@ def bounds_of(unknown: Unknown) -> list[Bounded]:
 class CoefficientNetwork(nn.Module):
     """A coefficient as a function of space (or space and time): bounds of a network."""
 
-    def __init__(self, base: MLP, bounded: Bounded) -> None:
+    def __init__(self, base: DenseNetwork, bounded: Bounded) -> None:
         super().__init__()
         self.base, self.bounded = base, bounded
 
@@ -169,7 +169,7 @@ def make_coefficient(
     features = Features("log", 2, -2.0, -1.0)
     width, depth = settings.loss.coefficient_width or unknown.width, settings.loss.coefficient_depth or unknown.depth
     architecture = Architecture(width, depth, settings.network.activation, "glorot-normal", features)
-    base = MLP(architecture, lower.tolist(), upper.tolist(), 1, torch.Generator().manual_seed(seed))
+    base = DenseNetwork(architecture, lower.tolist(), upper.tolist(), 1, torch.Generator().manual_seed(seed))
     with torch.no_grad():
         base.theta[-base.head_size :] *= 0.1
     return CoefficientNetwork(base.to(device), bounds_of(unknown)[0])

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from ..discretize.in_time import Simplices, Slabs
 from ..mesh.meshing import Meshing
-from ..network.recipe import Perceptron
+from ..network.recipe import MLP
 from ..precondition import PRECONDITIONERS, Separable, Stages, TimeOrder
 from ..precondition.auto_lu import AutoLU
 from ..recipes import Recipe
@@ -48,7 +48,7 @@ class Joint(Recipe):
     not_negative: ClassVar[tuple[str, ...]] = ("warmup",)
 
 
-NETWORK = Perceptron(width=20, depth=2, feature_count=3, feature_high=0.0)
+NETWORK = MLP(width=20, depth=2, feature_count=3, feature_high=0.0)
 NOT_READ = {
     "certify": "inverse problems come with a posterior instead of an error estimate",
     "precision": "inverse problems are solved in float64",
@@ -71,7 +71,7 @@ def offer_inverse(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal
             AutoLU(), (*general, *slabs), {"dense": "P^-1 A is never held here"}, "it does not fit this problem"
         )
     if slot == "network":
-        return Offer(NETWORK, (Perceptron,), why="the joint loss needs the derivatives of an mlp")
+        return Offer(NETWORK, (MLP,), why="the joint loss needs the derivatives of an mlp")
     if slot == "optimiser":
         why = "the joint loss changes with P, and its weights are those of several networks"
         return Offer(GaussNewton(damping=0.1), (GaussNewton, Adam), _DENSE, why)

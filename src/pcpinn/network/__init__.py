@@ -2,8 +2,8 @@
 
 from ..recipes import import_all
 from .ansatz import Ansatz, Part
+from .dense import Architecture, DenseNetwork
 from .features import Features
-from .mlp import MLP, Architecture
 from .module import ModuleNetwork
 from .module_recipe import ModuleRecipe
 from .protocol import Network
@@ -12,10 +12,10 @@ from .recipe import NETWORKS, NetworkRecipe, Place
 import_all(__name__)  # a new file registers itself
 
 __all__ = [
-    "MLP",
     "NETWORKS",
     "Ansatz",
     "Architecture",
+    "DenseNetwork",
     "Features",
     "ModuleNetwork",
     "ModuleRecipe",

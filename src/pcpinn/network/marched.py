@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ..discretize.step_scheme import StepScheme, step_scheme
-from .mlp import MLP
+from .dense import DenseNetwork
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class MarchedNetwork(nn.Module):
 
     times: Tensor
 
-    def __init__(self, base: MLP, plan: Plan, times: np.ndarray, thetas: Tensor) -> None:
+    def __init__(self, base: DenseNetwork, plan: Plan, times: np.ndarray, thetas: Tensor) -> None:
         super().__init__()
         self.base, self.plan = base, plan
         self.theta = nn.Parameter(thetas)

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 import torch
 
 from ..recipes import PerAxis, Recipe, Registry, plain
+from .dense import Architecture, DenseNetwork
 from .features import Features
-from .mlp import MLP, Architecture
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ NETWORKS: Registry[type[NetworkRecipe]] = Registry("network", "networks")
 
 @NETWORKS.register
 @dataclass(frozen=True)
-class Perceptron(NetworkRecipe):
+class MLP(NetworkRecipe):
     """A multilayer perceptron on scaled inputs and Fourier features of them.
 
     Attributes:
@@ -111,7 +111,9 @@ class Perceptron(NetworkRecipe):
         )
         return Architecture(self.width, self.depth, self.activation, self.initialisation, features)
 
-    def build(self, place: Place, seed: int, dtype: torch.dtype) -> MLP:
+    def build(self, place: Place, seed: int, dtype: torch.dtype) -> DenseNetwork:
         """With weights drawn from a seed."""
         generator = torch.Generator().manual_seed(seed)
-        return MLP(self.architecture(place), list(place.lower), list(place.upper), place.outputs, generator, dtype)
+        return DenseNetwork(
+            self.architecture(place), list(place.lower), list(place.upper), place.outputs, generator, dtype
+        )

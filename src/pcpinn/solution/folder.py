@@ -26,7 +26,7 @@ from ..files import read_json, read_tensors, write_atomically, write_json, write
 from ..mesh.check import check_mesh
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
-from ..network import MLP, Ansatz, Architecture, ModuleNetwork, Network
+from ..network import Ansatz, Architecture, DenseNetwork, ModuleNetwork, Network
 from ..network.marched import MarchedNetwork, Plan, pack_windows, unpack_windows
 from ..network.module_recipe import module_again
 from ..problem.field import Field, as_fields
@@ -180,7 +180,7 @@ def write_network(path: Path, network: AnyNetwork) -> None:
         facts = {"kind": "module", "class": network.class_name, "outputs": network.outputs}
         facts |= {} if network.made_by is None else {"made_by": dict(network.made_by)}
         write_tensors(path, _arrays(tensors), facts)
-    elif isinstance(network, MLP):
+    elif isinstance(network, DenseNetwork):
         facts = {"kind": "mlp", "architecture": network.architecture.to_dict(), "outputs": network.outputs}
         write_tensors(path, _arrays(network.state_dict()), facts)
     else:
@@ -221,7 +221,7 @@ def read_network(path: Path, module: nn.Module | None = None) -> AnyNetwork:
         d = len(state["centre"])
         if architecture.parameter_count(d, outputs) != len(state["theta"]):
             raise ValueError("the weights do not fit the architecture")
-        network = MLP(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator(), state["theta"].dtype)
+        network = DenseNetwork(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator(), state["theta"].dtype)
         network.ansatz = _ansatz(state, d, outputs)
         network.load_state_dict(state)
     except (LookupError, TypeError, ValueError, OverflowError, RuntimeError, AttributeError) as error:
@@ -299,6 +299,6 @@ def _marched(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> 
         or (len(thetas) - 1) * plan.per_window != len(times) - 1
     ):
         raise ValueError("the weights do not fit the architecture")
-    base = MLP(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator(), thetas.dtype)
+    base = DenseNetwork(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator(), thetas.dtype)
     base.load_state_dict({**state, "theta": thetas[-1]})
     return MarchedNetwork(base, plan, times, thetas)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from ..discretize.in_time import TIMES, Simplices, Slabs
 from ..errors import PcpinnError
 from ..mesh.meshing import MESHINGS, Differences, Meshing
-from ..network.recipe import NETWORKS, Perceptron
+from ..network.recipe import MLP, NETWORKS
 from ..precondition import PRECONDITIONERS, AutoILU, Preconditioning, Separable, Stages, TimeOrder
 from ..recipes import Recipe, Registry
 from ..train import Adam, GaussNewton
@@ -145,11 +145,7 @@ def offer_preconditioned(slot: str, chosen: Chosen, over_time: bool) -> Offer | 
     if slot == "preconditioner":
         return _preconditioners(time)
     if slot == "network":
-        return (
-            Offer(Perceptron(), (Perceptron,), why="a march solves for the last layer")
-            if marches
-            else Offer(Perceptron())
-        )
+        return Offer(MLP(), (MLP,), why="a march solves for the last layer") if marches else Offer(MLP())
     if slot == "optimiser":
         P = chosen["preconditioner"]
         assert isinstance(P, Preconditioning)

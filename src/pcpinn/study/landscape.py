@@ -11,7 +11,7 @@ from torch import Tensor
 from ..baselines.pinn import strong_loss
 from ..catalog import find_entry
 from ..discretize.system import linear_system
-from ..network.mlp import MLP
+from ..network.dense import DenseNetwork
 from ..solve.build import make_discretisation, make_mesh, make_network
 from ..solve.linear import preconditioned_loss
 from ..train import Loss
@@ -86,13 +86,13 @@ def compute(context: Context) -> Data:
         loss: Loss = make(system, network, own)
         path: list[Tensor] = []
 
-        def observe(iteration: int, network: MLP = network, path: list[Tensor] = path) -> None:
+        def observe(iteration: int, network: DenseNetwork = network, path: list[Tensor] = path) -> None:
             path.append(network.theta.detach().clone())
 
         adam = settings.optimiser
         follow(loss, adam, marks, observe, context.progress, f"training {method}", context.seed)
 
-        def error(theta: Tensor, network: MLP = network) -> float:
+        def error(theta: Tensor, network: DenseNetwork = network) -> float:
             with torch.no_grad():
                 return float((network.evaluate(theta, at)[:, 0] - exact).norm() / exact.norm())
 

@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.func import vmap
 
 from ..checkpoint import Checkpoint, Shape
+from ..network.dense import split_layers
 from ..network.initialisation import initialise_layer
-from ..network.mlp import split_layers
 from ..progress import Progress
 from .family import Family, Located, compose
 from .jets import network_jets, network_values

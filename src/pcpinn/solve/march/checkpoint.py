@@ -12,8 +12,8 @@ from torch import Tensor
 
 from ...checkpoint import FILE, Checkpoint
 from ...clock import Clock
+from ...network.dense import DenseNetwork
 from ...network.marched import pack_windows, unpack_windows
-from ...network.mlp import MLP
 from ...train import History
 from .window import WindowReport
 
@@ -55,7 +55,12 @@ class MarchCheckpoint:
         return self.file.due()
 
     def write(
-        self, thetas: Sequence[Tensor], reports: Sequence[WindowReport], history: History, network: MLP, every: int = 1
+        self,
+        thetas: Sequence[Tensor],
+        reports: Sequence[WindowReport],
+        history: History,
+        network: DenseNetwork,
+        every: int = 1,
     ) -> None:
         """Replace the checkpoint, by the windows up to the last before which P was rebuilt, once in `every` of them.
 

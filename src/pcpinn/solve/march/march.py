@@ -16,8 +16,8 @@ from ...discretize.step_scheme import Layers
 from ...discretize.window import MarchSpace, Window
 from ...errors import PcpinnError
 from ...mesh.slab_mesh import AnyMesh, SlabMesh
+from ...network.dense import DenseNetwork
 from ...network.marched import MarchedNetwork, Plan
-from ...network.mlp import MLP
 from ...problem.field import component_names
 from ...problem.problem import Problem
 from ...progress import Progress
@@ -192,7 +192,7 @@ def _check(space: MarchSpace) -> None:
         check_boundary(flux, x, normals, form.components)
 
 
-def _window_solver(space: MarchSpace, network: MLP, plan: Plan, settings: Settings) -> WindowSolver:
+def _window_solver(space: MarchSpace, network: DenseNetwork, plan: Plan, settings: Settings) -> WindowSolver:
     own = WindowSettings(
         tolerance=settings.time.tolerance,
         iterations=settings.optimiser.iterations,

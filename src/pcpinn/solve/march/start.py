@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from ...discretize.window import MarchSpace
+from ...network.dense import DenseNetwork
 from ...network.marched import Plan
-from ...network.mlp import MLP
 from ...precondition import Preconditioned, misfit
 from ...progress import Progress
 from ...train import LeastSquares, Stopping, rescale_outputs, train
@@ -18,7 +18,7 @@ from ..settings import Settings
 from .deadline import Deadline
 
 
-def spread_biases(network: MLP, seed: int) -> None:
+def spread_biases(network: DenseNetwork, seed: int) -> None:
     """Without sines and cosines as inputs: hidden biases from [-1, 1], since with none all features are odd about the centre."""
     if network.frequencies.shape[1]:
         return
@@ -35,13 +35,13 @@ def space_weights(space: MarchSpace, settings: Settings) -> np.ndarray:
     return space.weights
 
 
-def misfit_of(network: MLP, values: np.ndarray, weights: np.ndarray) -> Preconditioned:
+def misfit_of(network: DenseNetwork, values: np.ndarray, weights: np.ndarray) -> Preconditioned:
     """How far a network is from values (N,) at the nodes."""
     return misfit(values, weights, network.theta.dtype, network.theta.device)
 
 
 def fit_start(
-    network: MLP,
+    network: DenseNetwork,
     space: MarchSpace,
     plan: Plan,
     initial: Tensor,
@@ -87,11 +87,11 @@ def fit_start(
     return network.theta.detach().clone()
 
 
-def _single_head(network: MLP, plan: Plan) -> MLP:
+def _single_head(network: DenseNetwork, plan: Plan) -> DenseNetwork:
     """A network with the same hidden layers, for one time level."""
     lower = (network.centre - network.half_width).tolist()
     upper = (network.centre + network.half_width).tolist()
-    one = MLP(
+    one = DenseNetwork(
         network.architecture, lower, upper, plan.components, torch.Generator().manual_seed(0), network.theta.dtype
     )
     one = one.to(network.theta.device)
@@ -102,7 +102,7 @@ def _single_head(network: MLP, plan: Plan) -> MLP:
     return one
 
 
-def guesses_for(network: MLP, theta: Tensor, plan: Plan, number: int) -> list[Tensor]:
+def guesses_for(network: DenseNetwork, theta: Tensor, plan: Plan, number: int) -> list[Tensor]:
     """Weights to begin a window with: the last layer repeated, or all time levels continued by their polynomial in time."""
     C, L = plan.components, plan.layers
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ...discretize.window import MarchSpace, Window, WindowMatrix
 from ...errors import PcpinnError
-from ...network.mlp import MLP
+from ...network.dense import DenseNetwork
 from ...network.placed import PlacedNetwork
 from ...precondition import Preconditioned
 from ...precondition.stages import Stages, StageSolver, window_residual
@@ -83,7 +83,7 @@ class WindowSolver:
     def __init__(
         self,
         space: MarchSpace,
-        network: MLP,
+        network: DenseNetwork,
         layers: int,
         recipe: Stages,
         optimiser: Optimiser,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from .ablations import ABLATIONS, AblationFigure, paper_ablation
 from .plan import Plan
 from .results import Row
-from .studies import STUDIES, StudyFigure, paper_study
 from .table import Mean, markdown_table, mean_of, seconds, short, with_std
 
 _COLUMNS = {"condition": "condition", "applied_error": "P^-1 b error", "quality": "P quality"}
@@ -25,7 +25,7 @@ class Point:
 
     variant: str
     rows: tuple[Row, ...]
-    paper: Mapping[str, StudyFigure]
+    paper: Mapping[str, AblationFigure]
 
     def mean(self, column: str) -> Mean | None:
         """Mean over the finished trials."""
@@ -50,7 +50,7 @@ class Sweep:
     @property
     def title(self) -> str:
         """What is varied, of what."""
-        what = STUDIES[self.plan.name].title if self.is_study else self.plan.name
+        what = ABLATIONS[self.plan.name].title if self.is_ablation else self.plan.name
         return f"{what}: {self.problem}, {self.method} {self.preset}"
 
     @property
@@ -60,9 +60,9 @@ class Sweep:
         return next(iter(keys), "") or "variant"
 
     @property
-    def is_study(self) -> bool:
+    def is_ablation(self) -> bool:
         """Whether it is one of the paper's."""
-        return self.plan.kind == "study" and self.plan.name in STUDIES
+        return self.plan.kind == "ablation" and self.plan.name in ABLATIONS
 
     @property
     def name(self) -> str:
@@ -76,10 +76,10 @@ class Sweep:
 
 
 def sweeps(plans: Iterable[Plan], rows: Mapping[str, Row]) -> list[Sweep]:
-    """The sweeps of all studies and sweeps among the plans, variants in the order that was asked for."""
+    """The sweeps of all ablations and sweeps among the plans, variants in the order that was asked for."""
     result = []
     for plan in plans:
-        if plan.kind not in ("study", "sweep"):
+        if plan.kind not in ("ablation", "sweep"):
             continue
         groups: dict[tuple[str, str, str], dict[str, list[Row]]] = {}
         for p in plan.cells:
@@ -87,7 +87,7 @@ def sweeps(plans: Iterable[Plan], rows: Mapping[str, Row]) -> list[Sweep]:
                 variants = groups.setdefault((p.cell.problem, p.cell.method, p.cell.preset), {})
                 variants.setdefault(p.variant, []).append(rows[p.cell.key])
         for (problem, method, preset), variants in groups.items():
-            counts = STUDIES[plan.name].counts if plan.kind == "study" and plan.name in STUDIES else ()
+            counts = ABLATIONS[plan.name].counts if plan.kind == "ablation" and plan.name in ABLATIONS else ()
             if counts:
                 trials = [r for group in variants.values() for r in group]
                 variants = {f"{n} trials": trials[:n] for n in counts if len(trials) >= n}
@@ -96,20 +96,20 @@ def sweeps(plans: Iterable[Plan], rows: Mapping[str, Row]) -> list[Sweep]:
     return result
 
 
-def _paper(plan: Plan, problem: str, variant: str) -> dict[str, StudyFigure]:
-    if plan.kind != "study":
+def _paper(plan: Plan, problem: str, variant: str) -> dict[str, AblationFigure]:
+    if plan.kind != "ablation":
         return {}
     metrics = {"l2re": "L2RE", "condition": "condition", "applied_error": "applied_error"}
-    found = {column: paper_study(plan.name, problem, variant, metric) for column, metric in metrics.items()}
+    found = {column: paper_ablation(plan.name, problem, variant, metric) for column, metric in metrics.items()}
     return {column: figure for column, figure in found.items() if figure is not None}
 
 
 def sweep_header(sweep: Sweep) -> list[str]:
     """Names of the columns."""
-    header = [sweep.axis, "trials", "L2RE"] + (["paper L2RE"] if sweep.is_study else [])
+    header = [sweep.axis, "trials", "L2RE"] + (["paper L2RE"] if sweep.is_ablation else [])
     for column in sweep.measured:
         header.append(_COLUMNS[column])
-        if sweep.is_study and column != "quality":
+        if sweep.is_ablation and column != "quality":
             header.append("(paper)")
     return [*header, "time"]
 
@@ -121,13 +121,13 @@ def sweep_lines(sweep: Sweep) -> list[list[str]]:
         done = sum(r.finished for r in p.rows)
         line = [p.label, str(done) if done == len(p.rows) else f"{done} of {len(p.rows)}"]
         line.append(with_std(p.mean("l2re")))
-        if sweep.is_study:
+        if sweep.is_ablation:
             paper = p.paper.get("l2re")
             line.append(with_std(Mean(paper.mean, paper.std, 0)) if paper else "-")
         for column in sweep.measured:
             mean = p.mean(column)
             line.append(_number(column, mean.mean if mean else None))
-            if sweep.is_study and column != "quality":
+            if sweep.is_ablation and column != "quality":
                 line.append(_number(column, p.paper[column].mean if column in p.paper else None))
         lines.append([*line, seconds(p.mean("total_s"))])
     return lines

@@ -72,7 +72,7 @@ def split_layers(theta: Tensor, shapes: Sequence[tuple[int, int]]) -> list[tuple
     return result
 
 
-class MLP(nn.Module):
+class DenseNetwork(nn.Module):
     """A perceptron whose weights are one flat vector `theta`, so that optimisers see a plain vector.
 
     Inputs are scaled from the box [lower, upper] to [-1, 1]; the last layer is linear, in units of `output_scale`. An
@@ -187,7 +187,7 @@ class MLP(nn.Module):
     def copy_from(self, other: object) -> bool:
         """Take weights, frequencies and unit of another perceptron of the same architecture and box; False if it is not one."""
         same = (
-            isinstance(other, MLP)
+            isinstance(other, DenseNetwork)
             and other.architecture == self.architecture
             and other.outputs == self.outputs
             and all(torch.equal(getattr(other, k).cpu(), getattr(self, k).cpu()) for k in ("centre", "half_width"))

@@ -19,7 +19,7 @@ Variant = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Study:
+class Ablation:
     """A sweep of the paper.
 
     Attributes:
@@ -29,7 +29,7 @@ class Study:
         trials: seeds per variant, as in the paper (where it tells).
         base: changes common to all variants.
         measure: whether to measure the preconditioner: condition number and error of P^-1 b.
-        counts: numbers of trials to compare, for the study of trials itself.
+        counts: numbers of trials to compare, for the ablation of trials itself.
     """
 
     title: str
@@ -48,8 +48,8 @@ def _each(key: str, *values: object) -> tuple[Variant, ...]:
 _POISSON = ("poisson2d-c", "poisson2d-cg", "poisson3d-cg", "poisson2d-ms")
 _ADAM = {"optimiser": "adam"}
 
-STUDIES: dict[str, Study] = {
-    "drop-tolerance": Study(
+ABLATIONS: dict[str, Ablation] = {
+    "drop-tolerance": Ablation(
         "drop tolerance of the incomplete factorisation",
         _POISSON,
         ({"drop_tolerance": "1e-4"}, {"drop_tolerance": "1e-3"}, {"drop_tolerance": "1e-2"}, {"drop_tolerance": "1e-1"},
@@ -57,26 +57,26 @@ STUDIES: dict[str, Study] = {
         trials=1,
         measure=True,
     ),
-    "preconditioner": Study(
+    "preconditioner": Ablation(
         "kind of preconditioner",
         ("poisson2d-ms", "wave2d-ms"),
         _each("preconditioner", "row-balancing", "jacobi", "ilu"),
         trials=3,
     ),
-    "initialisation": Study(
+    "initialisation": Ablation(
         "initialisation of the weights",
         ("poisson2d-ms", "ns2d-c", "wave2d-ms"),
         _each("initialisation", "glorot-uniform", "glorot-normal", "he-normal", "he-uniform"),
         trials=3,
     ),
-    "learning-rate": Study(
+    "learning-rate": Ablation(
         "learning rate of Adam",
         ("poisson2d-ms",),
         _each("learning_rate", 1e-4, 3e-4, 1e-3, 3e-3),
         trials=3,
         base={**_ADAM, "beta1": "0.9", "beta2": "0.999"},
     ),
-    "adam-betas": Study(
+    "adam-betas": Ablation(
         "decay rates of Adam",
         ("poisson2d-ms",),
         tuple({"beta1": a, "beta2": b} for a, b in
@@ -84,24 +84,24 @@ STUDIES: dict[str, Study] = {
         trials=3,
         base={**_ADAM, "learning_rate": "1e-3"},
     ),
-    "width": Study("neurons per hidden layer", ("poisson2d-ms",), _each("width", 32, 64, 128, 256, 512), 3, {"depth": "5"}),
-    "depth": Study("hidden layers", ("poisson2d-ms",), _each("depth", 3, 4, 5, 6, 7), 3, {"width": "128"}),
-    "trials": Study("number of random trials", None, ({},), trials=10, counts=(5, 10)),
+    "width": Ablation("neurons per hidden layer", ("poisson2d-ms",), _each("width", 32, 64, 128, 256, 512), 3, {"depth": "5"}),
+    "depth": Ablation("hidden layers", ("poisson2d-ms",), _each("depth", 3, 4, 5, 6, 7), 3, {"width": "128"}),
+    "trials": Ablation("number of random trials", None, ({},), trials=10, counts=(5, 10)),
 }  # fmt: skip
 
 
-def find_study(name: str) -> Study:
-    """The study called `name`."""
-    if name not in STUDIES:
-        raise PcpinnError(f"there is no ablation {name!r}", f"use one of {', '.join(STUDIES)}")
-    return STUDIES[name]
+def find_ablation(name: str) -> Ablation:
+    """The ablation called `name`."""
+    if name not in ABLATIONS:
+        raise PcpinnError(f"there is no ablation {name!r}", f"use one of {', '.join(ABLATIONS)}")
+    return ABLATIONS[name]
 
 
 @dataclass(frozen=True)
-class StudyFigure:
+class AblationFigure:
     """One number of the paper's ablation tables; `variant` is written as in a benchmark's plan."""
 
-    study: str
+    ablation: str
     problem: str
     variant: str
     metric: str
@@ -110,18 +110,23 @@ class StudyFigure:
 
 
 @cache
-def study_figures() -> tuple[StudyFigure, ...]:
+def ablation_figures() -> tuple[AblationFigure, ...]:
     """All of them."""
-    text = files("pcpinn.bench").joinpath("data/paper_studies.csv").read_text(encoding="utf-8")
+    text = files("pcpinn.bench").joinpath("data/paper_ablations.csv").read_text(encoding="utf-8")
     return tuple(
-        StudyFigure(
-            r["study"], r["problem"], r["variant"], r["metric"], float(r["mean"]), float(r["std"]) if r["std"] else None
+        AblationFigure(
+            r["ablation"],
+            r["problem"],
+            r["variant"],
+            r["metric"],
+            float(r["mean"]),
+            float(r["std"]) if r["std"] else None,
         )
         for r in csv.DictReader(text.splitlines())
     )
 
 
-def paper_study(study: str, problem: str, variant: str, metric: str = "L2RE") -> StudyFigure | None:
+def paper_ablation(ablation: str, problem: str, variant: str, metric: str = "L2RE") -> AblationFigure | None:
     """The paper's number for a variant, where it gives one."""
-    wanted = (study, problem, variant, metric)
-    return next((f for f in study_figures() if (f.study, f.problem, f.variant, f.metric) == wanted), None)
+    wanted = (ablation, problem, variant, metric)
+    return next((f for f in ablation_figures() if (f.ablation, f.problem, f.variant, f.metric) == wanted), None)

@@ -7,7 +7,7 @@ import torch
 from torch.func import functional_call, jacrev
 
 from pcpinn.errors import PcpinnError
-from pcpinn.network import MLP, Architecture, Features
+from pcpinn.network import Architecture, DenseNetwork, Features
 from pcpinn.network.activations import ACTIVATIONS
 from pcpinn.network.initialisation import INITIALISATIONS
 
@@ -24,7 +24,7 @@ LOWER, UPPER = [-1.0, 0.0], [3.0, 0.5]
 
 def network(outputs=1, seed=0, dtype=torch.float64, **choices):
     choices = {"width": 6, "depth": 2, "initialisation": "torch", **choices}
-    return MLP(Architecture(**choices), LOWER, UPPER, outputs, torch.Generator().manual_seed(seed), dtype)
+    return DenseNetwork(Architecture(**choices), LOWER, UPPER, outputs, torch.Generator().manual_seed(seed), dtype)
 
 
 def points(n=9, seed=1):
@@ -70,7 +70,7 @@ def test_forward_is_the_formula():
 def test_inputs_are_scaled_from_the_box():
     """The same weights on a box and on a stretched one give the same function, stretched."""
     a = network()
-    b = MLP(a.architecture, [10.0, -7.0], [50.0, 93.0], 1, torch.Generator().manual_seed(0))
+    b = DenseNetwork(a.architecture, [10.0, -7.0], [50.0, 93.0], 1, torch.Generator().manual_seed(0))
     x = points()
     unit = (x - torch.tensor(LOWER)) / (torch.tensor(UPPER) - torch.tensor(LOWER))
     torch.testing.assert_close(a(x), b(torch.tensor([10.0, -7.0]) + unit * torch.tensor([40.0, 100.0])))
