@@ -26,7 +26,7 @@ from common import machine, prepared_or_named, synchronise, table, write_csv
 from pcpinn.catalog.task import Task
 from pcpinn.discretize.system import LinearSystem, linear_system
 from pcpinn.solve.build import make_device, make_discretisation, make_mesh, make_network
-from pcpinn.solve.linear import preconditioned_loss
+from pcpinn.solve.loss import preconditioned_loss
 from pcpinn.train import Adam, LeastSquares, Stopping, train
 from pcpinn.train.adam import Fused
 from pcpinn.train.graph import capture, warm_up

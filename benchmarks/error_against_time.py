@@ -42,7 +42,7 @@ from pcpinn.mesh.mesh import Mesh
 from pcpinn.mesh.points import boundary_points, spacing_of
 from pcpinn.network import DenseNetwork
 from pcpinn.solve.build import make_device, make_mesh, make_network
-from pcpinn.solve.linear import preconditioned_loss
+from pcpinn.solve.loss import preconditioned_loss
 from pcpinn.solve.method import METHODS as METHODS_OF_PCPINN
 from pcpinn.solve.run import run
 from pcpinn.solve.settings import Settings, resolve_preset

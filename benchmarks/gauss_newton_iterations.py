@@ -25,7 +25,8 @@ from pcpinn import PcpinnError
 from pcpinn.discretize.system import LinearSystem, linear_system
 from pcpinn.precondition import ILU, AutoILU
 from pcpinn.solve.build import make_device, make_discretisation, make_mesh, make_network, make_optimiser
-from pcpinn.solve.linear import preconditioned_loss, settings_of
+from pcpinn.solve.linear import settings_of
+from pcpinn.solve.loss import preconditioned_loss
 from pcpinn.solve.settings import Settings
 from pcpinn.train import LeastSquares
 

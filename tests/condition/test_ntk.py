@@ -10,7 +10,7 @@ from pcpinn.condition import ntk
 from pcpinn.condition.ntk import inverse_norm_of, residual_jacobian, tangent_kernel
 from pcpinn.discretize.system import linear_system
 from pcpinn.solve.build import make_discretisation, make_mesh, make_network
-from pcpinn.solve.linear import preconditioned_loss
+from pcpinn.solve.loss import preconditioned_loss
 
 
 def small_loss(**changes):

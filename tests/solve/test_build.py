@@ -18,7 +18,7 @@ from pcpinn.solve.build import (
     make_optimiser,
     make_preconditioner,
 )
-from pcpinn.solve.linear import preconditioned_loss
+from pcpinn.solve.loss import preconditioned_loss
 from pcpinn.train import LBFGS, SOAP, Adam, GaussNewton
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import skfem
 from numpy.polynomial import Polynomial
 from skfem.element import Element, ElementH1
-from skfem.refdom import RefLine
+from skfem.refdom import RefLine, RefTet
 
 from ..errors import PcpinnError
 from ..recipes import Registry
@@ -39,6 +39,39 @@ class LagrangeLine(ElementH1):
         return self._shapes[i](X[0]), self._shapes[i].deriv()(X[0])[None]
 
 
+class CubicTetrahedron(ElementH1):
+    """Nodal element of degree three on tetrahedra: corners, two nodes on each edge, one on each face."""
+
+    refdom = RefTet
+    nodal_dofs, edge_dofs, facet_dofs = 1, 2, 1
+    maxdeg = 3
+    dofnames = ["u", "u", "u", "u"]  # noqa: RUF012
+    _exponents = np.array([(i, j, k) for i in range(4) for j in range(4 - i) for k in range(4 - i - j)])
+
+    def __init__(self) -> None:
+        corners = np.vstack([np.zeros(3), np.eye(3)])
+        on_edges = [(2 * corners[a] + corners[b]) / 3 for e in RefTet.edges for a, b in (e, e[::-1])]
+        on_faces = [corners[list(face)].mean(axis=0) for face in RefTet.facets]
+        self.doflocs = np.vstack([corners, on_edges, on_faces])
+        self._coefficients = np.linalg.inv(self._monomials(self.doflocs.T)[0])  # (monomials, nodes)
+
+    def _monomials(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values (..., 20) and gradients (3, ..., 20) at X (3, ...)."""
+        powers = [np.stack([x**n for n in range(4)]) for x in X]
+        slopes = [np.stack([n * x ** max(n - 1, 0) for n in range(4)]) for x in X]
+        parts = [[(slopes if axis == own else powers)[own][self._exponents[:, own]] for own in range(3)] for axis in range(3)]
+        value = np.prod([powers[own][self._exponents[:, own]] for own in range(3)], axis=0)
+        gradient = np.stack([np.prod(part, axis=0) for part in parts])
+        return np.moveaxis(value, 0, -1), np.moveaxis(gradient, 1, -1)
+
+    def lbasis(self, X: np.ndarray, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """Value and gradient of shape function i at reference points X (3, ...)."""
+        if not 0 <= i < len(self.doflocs):
+            self._index_error()
+        value, gradient = self._monomials(X)
+        return value @ self._coefficients[:, i], gradient @ self._coefficients[:, i]
+
+
 _LAGRANGE = {
     (1, 1): skfem.ElementLineP1,
     (1, 2): lambda: LagrangeLine(2),
@@ -50,6 +83,7 @@ _LAGRANGE = {
     (2, 4): skfem.ElementTriP4,
     (3, 1): skfem.ElementTetP1,
     (3, 2): skfem.ElementTetP2,
+    (3, 3): CubicTetrahedron,
 }
 
 
@@ -110,4 +144,4 @@ def _is_nodal(element: Element, dimension: int) -> bool:
 
 
 ELEMENTS: Registry[ElementFamily] = Registry("element", "elements")
-LAGRANGE = ELEMENTS.register(ElementFamily("lagrange", _lagrange, {1: 4, 2: 4, 3: 2}))
+LAGRANGE = ELEMENTS.register(ElementFamily("lagrange", _lagrange, {1: 4, 2: 4, 3: 3}))

@@ -10,7 +10,7 @@ from ..catalog import find_entry
 from ..condition.ntk import inverse_norm_of
 from ..discretize.system import LinearSystem, linear_system
 from ..solve.build import make_discretisation, make_mesh, make_network
-from ..solve.linear import preconditioned_loss
+from ..solve.loss import preconditioned_loss
 from ..solve.settings import Settings
 from ..train import LeastSquares
 from .follow import follow, logarithmic_marks

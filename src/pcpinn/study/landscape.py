@@ -13,7 +13,7 @@ from ..catalog import find_entry
 from ..discretize.system import linear_system
 from ..network.dense import DenseNetwork
 from ..solve.build import make_discretisation, make_mesh, make_network
-from ..solve.linear import preconditioned_loss
+from ..solve.loss import preconditioned_loss
 from ..train import Loss
 from .follow import even_marks, follow
 from .study import STUDIES, Context, Data, Study

@@ -12,7 +12,7 @@ from ..discretize.nonlinear import linearised_system, solve_newton
 from ..discretize.system import linear_part
 from ..errors import PcpinnError
 from ..solve.build import make_discretisation, make_mesh, make_network
-from ..solve.linear import preconditioned_loss
+from ..solve.loss import preconditioned_loss
 from ..solve.settings import Settings
 from ..train import LeastSquares
 from .follow import follow, logarithmic_marks

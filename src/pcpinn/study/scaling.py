@@ -18,7 +18,7 @@ from ..errors import PcpinnError
 from ..precondition import ILU
 from ..precondition.kept import Kept
 from ..solve.build import make_discretisation, make_mesh, make_network
-from ..solve.linear import preconditioned_loss
+from ..solve.loss import preconditioned_loss
 from ..train import Adam, LeastSquares
 from .fit import linear_fit
 from .follow import follow

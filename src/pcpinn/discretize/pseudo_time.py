@@ -1,0 +1,75 @@
+"""Pseudo-time continuation: a steady state approached as the end of a flow, where Newton's method alone does not get there.
+
+M (v - u) / tau + F(v) = 0, one Newton step each, with tau growing as the corrections fall (Kelley and Keyes 1998).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import PcpinnError
+from .discrete_equation import DiscreteEquation
+from .linear_solves import Factors
+from .newton import direct, newton
+
+_STEPS = 200
+_GROWTH = 3.0
+_TRY_EVERY = 8  # steps between two tries of Newton's method itself
+
+
+def solve_pseudo_time(equation: DiscreteEquation, u: np.ndarray, tolerance: float = 1e-10) -> np.ndarray | None:
+    """The solution (N,) of F(u) = 0 from a first iterate; None if it is not found.
+
+    Fields without a diagonal in the matrix, such as a pressure, have no rate of their own and follow the others.
+    """
+    u = equation.satisfied(u)
+    A = equation.linearise(u).A
+    mass = _mass(equation, A)
+    with np.errstate(all="ignore"):
+        rates = np.abs(A.diagonal())[mass != 0] / np.abs(mass[mass != 0])
+    tau = 1.0 / (float(np.median(rates)) or 1.0) * 10 if len(rates) else math.inf
+    size = _size(equation, u)
+    for step in range(_STEPS):
+        try:
+            correction = Factors((A + sp.diags(mass / tau)).tocsr()).apply(equation.residual(u))
+        except PcpinnError:
+            return None
+        trial = equation.moved(u, correction, 1.0)
+        new = _size(equation, trial)
+        if math.isfinite(new) and new <= 2 * size:
+            u, tau = trial, tau * min(_GROWTH, max(1.0, 1.5 * size / new if new else _GROWTH))
+            size = new
+        else:
+            tau /= 4
+            if tau < 1e-12:
+                return None
+            continue
+        if step % _TRY_EVERY == _TRY_EVERY - 1:
+            found = newton(equation, u, direct, tolerance, 12)
+            if found.converged:
+                return equation.satisfied(found.u)
+        A = equation.linearise(u).A
+    return None
+
+
+def _mass(equation: DiscreteEquation, A: sp.csr_matrix) -> np.ndarray:
+    """(N,) lumped masses with the sign of the diagonal of each component; none where values are prescribed."""
+    mass = equation.weights.copy()
+    diagonal, components = A.diagonal(), np.asarray(equation.discretisation.unknown_components)
+    free = np.ones(len(mass), dtype=bool)
+    free[equation.constraints.constrained] = False
+    mass[~free] = 0.0
+    scale = np.abs(A).max()
+    for k in range(equation.discretisation.components):
+        own = (components == k) & free
+        middle = float(np.median(diagonal[own])) if own.any() else 0.0
+        mass[own] *= np.sign(middle) if abs(middle) > 1e-12 * scale else 0.0
+    return mass
+
+
+def _size(equation: DiscreteEquation, u: np.ndarray) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.linalg.norm(equation.residual(u)))

@@ -1,0 +1,66 @@
+"""Functions of one finite element space in another: prolonged, compared cell by cell."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from .space import ScalarSpace, Space
+
+
+def prolongation(source: Space, target: Space) -> sp.csr_matrix:
+    """(N of target, N of source): values at the target's nodes of a function of the source.
+
+    On the same mesh it is exact cell by cell; between meshes the cells are found by place.
+    """
+    made: dict[tuple[int, int], sp.csr_matrix] = {}
+    blocks = []
+    for a, b in zip(source.scalar, target.scalar, strict=True):
+        key = (id(a), id(b))
+        if key not in made:
+            made[key] = _same_mesh(a, b) if a.mesh is b.mesh else a.interpolation(b.nodes)
+        blocks.append(made[key])
+    return sp.block_diag(blocks, format="csr")
+
+
+def squares(space: Space, u: np.ndarray) -> np.ndarray:
+    """(c, C) integrals over each cell of the square of each component of u (N,)."""
+    quadrature = space.quadrature
+    result = np.empty((len(quadrature.dx), space.components))
+    for k, scalar in enumerate(space.scalar):
+        phi, _ = scalar.tabulate(quadrature.X)
+        values = u[space.offsets[k] + scalar.cell_nodes] @ phi.T  # (c, q)
+        result[:, k] = (quadrature.dx * values**2).sum(axis=1)
+    return result
+
+
+def by_field(space: Space, per_component: np.ndarray) -> np.ndarray:
+    """(..., C) sums of components -> (..., F), one per field."""
+    parts, at = [], 0
+    for f in space.fields:
+        parts.append(per_component[..., at : at + f.components].sum(axis=-1))
+        at += f.components
+    return np.stack(parts, axis=-1)
+
+
+def mass_times(space: Space, u: np.ndarray) -> np.ndarray:
+    """(N,) the mass matrix of the space times u."""
+    quadrature = space.quadrature
+    result = np.zeros(space.size)
+    for k, scalar in enumerate(space.scalar):
+        phi, _ = scalar.tabulate(quadrature.X)
+        numbers = space.offsets[k] + scalar.cell_nodes
+        local = (quadrature.dx * (u[numbers] @ phi.T)) @ phi  # (c, b)
+        result += np.bincount(numbers.ravel(), local.ravel(), minlength=space.size)
+    return result
+
+
+def _same_mesh(source: ScalarSpace, target: ScalarSpace) -> sp.csr_matrix:
+    phi, _ = source.tabulate(np.asarray(target.element.doflocs, dtype=float).T)  # (b of target, b of source)
+    nodes, first = np.unique(target.cell_nodes.ravel(), return_index=True)
+    cell, local = np.divmod(first, target.cell_nodes.shape[1])
+    columns = source.cell_nodes[cell]
+    rows = np.repeat(nodes, columns.shape[1])
+    matrix = sp.csr_matrix((phi[local].ravel(), (rows, columns.ravel())), shape=(target.size, source.size))
+    matrix.eliminate_zeros()
+    return matrix

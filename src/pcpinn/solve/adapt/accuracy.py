@@ -1,0 +1,230 @@
+"""`accuracy` as the only input: discretisation, network and training chosen and adapted until the estimate says it is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...discretize.finite_elements import FiniteElements
+from ...errors import PcpinnError
+from ...mesh.generate import generate_mesh
+from ...mesh.mesh import Mesh
+from ...mesh.refine import refined
+from ...network.dense import DenseNetwork
+from ...network.grow import widened
+from ...network.recipe import Place
+from ...problem.problem import Problem
+from ...problem.shape_base import Domain, SpaceTime
+from ...progress import Progress
+from ...solution.solution import Solution
+from ..loss import preconditioned_loss
+from ..method import METHODS
+from ..run import run
+from ..settings import Settings, recipes_with, resolve
+from ..start import Start
+from ..verdict import SAFETY, Verdict, judge
+from .level import Elements, Level
+from .limits import Limits
+from .space import Adapted, adapt, shape_of
+
+_DISCRETE = 0.35  # parts of the accuracy for the discretisation and the training; with the safety they fill it
+_TRAINED = 0.25
+_FIRST_CELLS = {1: 20, 2: 8, 3: 5}  # along the longest side of the domain
+_DEGREE = {1: 3, 2: 3, 3: 2}
+_NODES_PER_WEIGHT = 3
+_WIDTHS = (20, 28, 40, 56)
+_FREE = ("degree", "element", "quadrature", "curved", "curvature", "grading")  # keys of meshes that leave their size open
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user wants, and what is fixed.
+
+    Attributes:
+        accuracy: relative L2 error, the largest over the fields.
+        given: settings by key, as given to `solve`.
+        start: where Newton's method begins.
+    """
+
+    accuracy: float
+    given: Mapping[str, Any]
+    start: Start | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.accuracy < 1:
+            raise PcpinnError(f"accuracy={self.accuracy:g} is no relative error", "give one below 1, such as 1e-3")
+        if self.accuracy < 1e-8:
+            raise PcpinnError(
+                f"accuracy={self.accuracy:g} is beyond what double precision allows here", "ask for 1e-8 or more"
+            )
+
+    def fixes(self, *slots: str) -> bool:
+        """Whether something in one of these slots was given."""
+        return any(slot in slots and key not in _FREE for key in self.given for slot in _slots(key))
+
+    def settings(self, over_time: bool, chosen: Mapping[str, Any]) -> Settings:
+        """What was given, completed by what is chosen here."""
+        return resolve(METHODS.find("pcpinn"), over_time, self.given, chosen)
+
+
+def _slots(key: str) -> list[str]:
+    prefix, _, name = key.rpartition(".")
+    return [prefix] if prefix else [key, *(slot for slot, _ in recipes_with(name))]
+
+
+def solve_steady(problem: Problem, wish: Wish, options: Mapping[str, Any], limits: Limits) -> Solution:
+    """Solve a problem without a time of its own: a mesh first, then a network on it, larger where needed.
+
+    Args:
+        problem: the PDE.
+        wish: what is wanted.
+        options: `progress`, `reference` and `record` of the solve.
+        limits: of time and memory.
+    """
+    progress = options.get("progress") or Progress()
+    over_time = problem.domain.has_time
+    degree = {"degree": _DEGREE[problem.domain.dimension]}
+    settings = wish.settings(over_time, degree)
+    elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
+    adapted = adapt(
+        problem, first_mesh(problem, settings), elements, _DISCRETE * wish.accuracy, limits, progress, wish.start
+    )
+    return Trainer(problem, wish, adapted, options, limits, progress).solution()
+
+
+class Trainer:
+    """Trains networks on an adapted mesh, the next one larger, until the whole error is small enough."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        wish: Wish,
+        adapted: Adapted,
+        options: Mapping[str, Any],
+        limits: Limits,
+        progress: Progress,
+    ) -> None:
+        self.problem, self.wish, self.adapted, self.options = problem, wish, adapted, options
+        self.limits, self.progress = limits, progress
+        self.rounds: list[dict[str, Any]] = []
+
+    def solution(self) -> Solution:
+        """The best answer, with its verdict."""
+        level, wish = self.adapted.level, self.wish
+        best: tuple[float, Solution, Verdict] | None = None
+        grown: Solution | None = None
+        for width in self._widths():
+            solution = self._train(width, grown)
+            fields, training = self._errors(level, solution)
+            limited = self.adapted.limited_by or self._blame(solution, training)
+            verdict = judge(wish.accuracy, fields, limited)
+            self.rounds.append({"width": width, "estimate": verdict.estimate, "training": training})
+            self.progress.note(f"width {width}: estimated error {verdict.estimate:.1e}, of which training {training:.1e}")
+            if best is None or (verdict.estimate or 1.0) < best[0]:
+                best = (verdict.estimate or 1.0, solution, verdict)
+            if verdict.reached or self.limits.left < 0.1 * self.limits.seconds:
+                break
+            grown = self._grown(solution)
+        assert best is not None
+        _, solution, verdict = best
+        solution.result["verdict"] = verdict.to_dict()
+        solution.result["errors"]["estimate"] = verdict.estimate
+        solution.result["adaptation"] = {
+            "levels": [list(row) for row in self.adapted.history],
+            "trust": self.adapted.trust,
+            "networks": self.rounds,
+        }
+        return solution
+
+    def _widths(self) -> tuple[int, ...]:
+        if self.wish.fixes("network", "optimiser"):
+            return (0,)
+        return _WIDTHS
+
+    def _train(self, width: int, grown: Solution | None) -> Solution:
+        wish, level = self.wish, self.adapted.level
+        chosen: dict[str, Any] = {
+            "degree": level.coarse.space.scalar[0].degree,
+            "preconditioner": "auto-lu",
+            "newton.tolerance": _TRAINED * wish.accuracy,
+            "optimiser.iterations": 80,
+            "certify": False,
+            "time_limit": max(1.0, self.limits.left),
+            **self._features(level),
+        }
+        if width:
+            chosen["network.width"] = width
+        settings = wish.settings(self.problem.domain.has_time, chosen)
+        start = grown or wish.start or _function(self.adapted.first, self.adapted.first_u)
+        return run(
+            preconditioned_loss,
+            self.problem,
+            settings,
+            **self.options,
+            mesh=self._dense_mesh(settings),
+            start=start,
+            relinearised=preconditioned_loss,
+        )
+
+    def _dense_mesh(self, settings: Settings) -> Mesh:
+        """The adapted mesh, refined until it has several degrees of freedom per weight: else a network is free between nodes."""
+        mesh, problem = self.adapted.level.mesh, self.problem
+        place = Place([0.0] * mesh.dimension, [1.0] * mesh.dimension, problem.components, (), (), 0.0, (), 0.0)
+        weights = settings.network.architecture(place).parameter_count(mesh.dimension, problem.components)
+        size = self.adapted.level.coarse.size
+        while size < _NODES_PER_WEIGHT * weights and self.limits.affords(size * 2**mesh.dimension, mesh.dimension):
+            mesh, size = refined(mesh, shape_of(problem)), size * 2**mesh.dimension
+        return mesh
+
+    def _grown(self, solution: Solution) -> Solution | None:
+        network = solution.network
+        if not isinstance(network, DenseNetwork):
+            return None
+        at = _WIDTHS.index(network.architecture.width) if network.architecture.width in _WIDTHS else len(_WIDTHS)
+        if at + 1 >= len(_WIDTHS):
+            return None
+        return replace(solution, network=widened(network, _WIDTHS[at + 1], at))
+
+    def _features(self, level: Level) -> dict[str, Any]:
+        """Frequencies up to those of the discrete solution."""
+        high = 1
+        return {"network.feature_high": float(high), "network.feature_count": high + 3}
+
+    def _errors(self, level: Level, solution: Solution) -> tuple[dict[str, float], float]:
+        """Estimated total error by field, and the largest distance from the discrete solution."""
+        network = solution.network
+
+        def values(x: np.ndarray) -> np.ndarray:
+            with torch.no_grad():
+                return network(torch.as_tensor(x).to(network.theta)).double().cpu().numpy()
+
+        from_better, from_discrete = level.distances_of(values)
+        total = from_better + (1 / self.adapted.trust - 1) * level.errors
+        names = (f.name for f in self.problem.unknowns)
+        return dict(zip(names, total.tolist(), strict=True)), float(from_discrete.max())
+
+    def _blame(self, solution: Solution, training: float) -> str:
+        if solution.result["stopped_by"] == "time limit":
+            return "time"
+        return "network" if training > _TRAINED * self.wish.accuracy else "mesh"
+
+
+def _function(discretisation: FiniteElements, u: np.ndarray) -> Start:
+    return lambda x: discretisation.interpolate(u, x)
+
+
+def first_mesh(problem: Problem, settings: Settings) -> Mesh:
+    """A coarse mesh to begin with; the user's own, if the problem has one."""
+    domain = problem.domain
+    if isinstance(domain, Mesh):
+        return domain
+    assert isinstance(domain, Domain)
+    shape = domain.shape if isinstance(domain, SpaceTime) else domain
+    size = shape.extent / _FIRST_CELLS[shape.dimension]  # type: ignore[attr-defined]
+    options = {**settings.mesh.options(), "periodic": problem.periodic_pairs, "size": size, "cells": None}
+    steps = 8 if isinstance(domain, SpaceTime) else None
+    return generate_mesh(domain, steps=steps, kinks=settings.mesh.kinks or (), **options)

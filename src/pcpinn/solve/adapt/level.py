@@ -1,0 +1,151 @@
+"""One level of an adaptive loop: a discrete solution, a better one on a finer space, and where they differ.
+
+The discrete solutions decide on meshes and measure errors; training never sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ...discretize.discrete_equation import DiscreteEquation
+from ...discretize.elements import ELEMENTS
+from ...discretize.finite_elements import FiniteElements
+from ...discretize.linear_solves import Factors
+from ...discretize.space import Space
+from ...discretize.transfer import by_field, mass_times, prolongation, squares
+from ...mesh.mesh import Mesh
+from ...mesh.refine import refined
+from ...problem.problem import Problem
+
+TINY = 1e-14
+
+
+@dataclass(frozen=True)
+class Elements:
+    """What finite elements are made of, but for the mesh."""
+
+    degree: int
+    element: str = "lagrange"
+    quadrature: int | None = None
+
+    def on(self, problem: Problem, mesh: Mesh) -> FiniteElements:
+        """The discretisation of a problem."""
+        return FiniteElements(problem, mesh, self.degree, self.quadrature, element=self.element)
+
+    def finer(self, problem: Problem, mesh: Mesh) -> FiniteElements:
+        """One degree more where the elements have it, else cells of half the size; quadrature of two orders more."""
+        highest = ELEMENTS.find(self.element).highest[mesh.dimension]
+        own = max([self.degree, *(f.degree or 0 for f in problem.unknowns)])
+        if own >= highest:
+            return FiniteElements(problem, refined(mesh), self.degree, self.quadrature, element=self.element)
+        raised = tuple(replace(f, degree=f.degree + 1) if f.degree else f for f in problem.unknowns)
+        order = 2 * (own + 1) + 4
+        return FiniteElements(replace(problem, fields=raised), mesh, self.degree + 1, order, element=self.element)
+
+
+@dataclass(frozen=True)
+class Level:
+    """Discrete solutions on a mesh and on a finer space.
+
+    Attributes:
+        coarse, u: the discretisation that a network would be trained on, and its solution (N,).
+        fine, better: the finer one.
+    """
+
+    coarse: FiniteElements
+    u: np.ndarray
+    fine: FiniteElements
+    better: np.ndarray
+
+    @property
+    def mesh(self) -> Mesh:
+        """Of the coarse discretisation."""
+        return self.coarse.mesh
+
+    @cached_property
+    def prolonged(self) -> np.ndarray:
+        """u at the nodes of the finer space."""
+        return prolongation(self.coarse.space, self.fine.space) @ self.u
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """(F,) L2 norm of each field of the better solution."""
+        return np.sqrt(by_field(self.fine.space, squares(self.fine.space, self.better)).sum(axis=0))
+
+    def distances(self, v: np.ndarray) -> np.ndarray:
+        """(F,) relative L2 distance by field from v, values at the nodes of the finer space, to the better solution."""
+        e = np.sqrt(by_field(self.fine.space, squares(self.fine.space, v - self.better)).sum(axis=0))
+        return e / self._units
+
+    @cached_property
+    def _units(self) -> np.ndarray:
+        return np.maximum(self.sizes, TINY * (float(self.sizes.max()) or 1.0))
+
+    @cached_property
+    def errors(self) -> np.ndarray:
+        """(F,) relative L2 error of the discrete solution by field, as far as the finer space sees it."""
+        return self.distances(self.prolonged)
+
+    def distances_of(self, function: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """(F,) each: relative L2 distances from a function of points (m, d) to the better and to the discrete solution.
+
+        Measured at the points of the finer space's quadrature, not only at nodes: a network may be wrong between these.
+        """
+        space, quadrature = self.fine.space, self.fine.space.quadrature
+        values = function(quadrature.x.reshape(-1, self.mesh.dimension)).reshape(*quadrature.dx.shape, -1)
+        result = []
+        for known in (self.better, self.prolonged):
+            own = np.stack([_at_points(space, k, known) for k in range(space.components)], axis=-1)
+            found = np.einsum("cq,cqk->k", quadrature.dx, (values - own) ** 2)
+            result.append(np.sqrt(by_field(space, found)) / self._units)
+        return result[0], result[1]
+
+    def indicators(self) -> np.ndarray:
+        """(c,) what each cell contributes to the squared L2 error, by the dual problem of that very error.
+
+        With e = u - better and A^T z = M e the squared error is r . z, r the residual of u on the finer space; Galerkin
+        orthogonality lets z less its interpolant take the place of z, which makes the contributions local.
+        """
+        space = self.fine.space
+        e = self.prolonged - self.better
+        scale = np.repeat(1.0 / self._units**2, [f.components for f in space.fields])
+        goal = mass_times(space, e) * scale[space.unknown_components]
+        equation = DiscreteEquation(self.fine)
+        matrix = equation.linearise(self.better).A
+        z = Factors(matrix).apply_transpose(goal)
+        r = equation.residual(self.prolonged)
+        up, down = prolongation(self.coarse.space, space), prolongation(space, self.coarse.space)
+        part = np.abs(r * (z - up @ (down @ z)))
+        return _to_cells(self.fine, self.mesh, part)
+
+
+def _at_points(space: Space, component: int, u: np.ndarray) -> np.ndarray:
+    """(c, q) a component of u (N,) at the points of quadrature."""
+    scalar = space.scalar[component]
+    phi, _ = scalar.tabulate(space.quadrature.X)
+    return u[space.offsets[component] + scalar.cell_nodes] @ phi.T
+
+
+def _to_cells(fine: FiniteElements, mesh: Mesh, part: np.ndarray) -> np.ndarray:
+    """Contributions of degrees of freedom, shared among the cells of the coarse mesh that they belong to."""
+    space, total = fine.space, np.zeros(len(fine.mesh.cells))
+    for k, scalar in enumerate(space.scalar):
+        own = part[space.offsets[k] : space.offsets[k + 1]]
+        touched = np.bincount(scalar.cell_nodes.ravel(), minlength=scalar.size)
+        total += (own / np.maximum(touched, 1))[scalar.cell_nodes].sum(axis=1)
+    children = len(fine.mesh.cells) // len(mesh.cells)
+    return total.reshape(children, -1).sum(axis=0)  # a refined mesh lists first children, second children, ...
+
+
+def marked(indicators: np.ndarray, bulk: float) -> np.ndarray:
+    """(c,) bool: the fewest cells that carry a part `bulk` of the whole (Doerfler 1996)."""
+    order = np.argsort(-indicators, kind="stable")
+    carried = np.cumsum(indicators[order])
+    count = int(np.searchsorted(carried, bulk * carried[-1])) + 1
+    result = np.zeros(len(indicators), dtype=bool)
+    result[order[:count]] = True
+    return result

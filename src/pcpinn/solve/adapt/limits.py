@@ -1,0 +1,42 @@
+"""How far an adaptive solve may go: seconds, degrees of freedom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...clock import Clock
+
+_DIRECT = {1: 400_000, 2: 300_000, 3: 90_000}  # degrees of freedom that complete factors are affordable for with 4 GiB
+_PLANNING = 0.4  # of the time, at most, for meshes and steps; the rest is for training
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one solve.
+
+    Attributes:
+        seconds: for everything.
+        memory: GiB.
+        clock: since the beginning.
+    """
+
+    seconds: float
+    memory: float = 4.0
+    clock: Clock = field(default_factory=Clock)
+
+    @property
+    def left(self) -> float:
+        """Seconds."""
+        return max(0.0, self.seconds - self.clock.seconds)
+
+    def affords(self, size: float, dimension: int) -> bool:
+        """Whether complete factors of a matrix of this size fit."""
+        return size <= _DIRECT[dimension] * self.memory / 4
+
+    def exceeded(self, size: float, dimension: int) -> str | None:
+        """Why a discretisation of this size is not to be tried, if so."""
+        if not self.affords(size, dimension):
+            return "memory"
+        if self.clock.seconds > _PLANNING * self.seconds:
+            return "time"
+        return None

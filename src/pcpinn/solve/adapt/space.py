@@ -1,0 +1,168 @@
+"""Solve, estimate, mark, refine: a mesh on which the discrete solution of a steady problem is as accurate as asked."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...discretize.discrete_equation import DiscreteEquation
+from ...discretize.finite_elements import FiniteElements
+from ...discretize.nonlinear import solve_newton
+from ...discretize.pseudo_time import solve_pseudo_time
+from ...discretize.transfer import prolongation
+from ...errors import PcpinnError, PcpinnWarning
+from ...mesh.bisect import bisected
+from ...mesh.mesh import Mesh
+from ...mesh.refine import refined
+from ...problem.problem import Problem
+from ...problem.shape_base import Domain
+from ...progress import Progress
+from ..start import Start, nodal_start
+from .level import Elements, Level, marked
+from .limits import Limits
+
+_BULK = 0.6
+_NEARLY_ALL = 0.6  # with more cells marked than this part, all are refined
+_LEAST_TRUST = 0.05
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """The outcome of an adaptive loop.
+
+    Attributes:
+        level: the last level.
+        first: a discrete solution of the first level, as a function of points: where Newton's method may begin.
+        trust: how much of the error the estimate saw one level earlier, in (0, 1]; errors are divided by it.
+        limited_by: what ended the loop before the target; None if it was reached.
+        history: (degrees of freedom, estimated error) by level.
+    """
+
+    level: Level
+    first: FiniteElements
+    first_u: np.ndarray
+    trust: float
+    limited_by: str | None
+    history: list[tuple[int, float]] = field(default_factory=list)
+
+    @property
+    def estimate(self) -> float:
+        """Relative error of the discrete solution, the largest over the fields."""
+        return float(self.level.errors.max()) / self.trust
+
+
+def adapt(
+    problem: Problem,
+    mesh: Mesh,
+    elements: Elements,
+    target: float,
+    limits: Limits,
+    progress: Progress,
+    start: Start | None = None,
+) -> Adapted:
+    """Refine a mesh until the relative L2 error of the discrete solution is within the target, as two levels agree.
+
+    Args:
+        problem: steady, or with time as a coordinate.
+        mesh: to begin with.
+        elements: degree and kind.
+        target: of the error, the largest over the fields.
+        limits: of size and time.
+        progress: told of each level.
+        start: where Newton's method begins on the first level.
+
+    Raises:
+        PcpinnError: when not even the first level can be solved.
+    """
+    levels: list[Level] = []
+    history: list[tuple[int, float]] = []
+    trust, limited = _LEAST_TRUST, None
+    while True:
+        progress.stage(f"mesh {len(levels) + 1}: {mesh.cell_count} cells")
+        try:
+            level = _level(problem, mesh, elements, levels[-1] if levels else None, start)
+        except (PcpinnError, MemoryError):
+            if not levels:
+                raise
+            limited = "newton"
+            break
+        if levels:
+            trust = _trust(levels[-1], level)
+        levels.append(level)
+        error = float(level.errors.max()) / trust
+        history.append((level.coarse.size, error))
+        seen = f"error {float(level.errors.max()):.1e}" + (f", trust {trust:.2f}" if len(levels) > 1 else "")
+        progress.note(f"mesh {len(levels)}: {mesh.cell_count} cells, {level.coarse.size} degrees of freedom, {seen}")
+        if error <= target and len(levels) > 1:
+            break
+        indicators = level.indicators()
+        chosen = marked(indicators, _BULK)
+        if len(levels) == 1 and float(level.errors.max()) <= target:
+            chosen[:] = True  # a single level proves nothing: see whether a finer one agrees
+        if chosen.mean() > _NEARLY_ALL:
+            chosen[:] = True
+        finer = _refine(mesh, chosen, problem)
+        limited = limits.exceeded(level.fine.size * finer.cell_count / mesh.cell_count, mesh.dimension)
+        if limited is not None:
+            break
+        mesh = finer
+    return Adapted(levels[-1], levels[0].coarse, levels[0].u, trust, limited, history)
+
+
+def shape_of(problem: Problem) -> Domain | None:
+    """What its mesh was made of; None for a user's own mesh."""
+    return problem.domain if isinstance(problem.domain, Domain) else None
+
+
+def _refine(mesh: Mesh, chosen: np.ndarray, problem: Problem) -> Mesh:
+    if chosen.all():
+        return refined(mesh, shape_of(problem))
+    return bisected(mesh, chosen, shape_of(problem), problem.periodic_pairs)[0]
+
+
+def _level(
+    problem: Problem, mesh: Mesh, elements: Elements, before: Level | None, begin: Start | None
+) -> Level:
+    with warnings.catch_warnings():
+        if before is not None:
+            warnings.simplefilter("ignore", PcpinnWarning)  # said once, on the first level
+        coarse = elements.on(problem, mesh)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PcpinnWarning)
+        fine = elements.finer(problem, mesh)
+    if before is not None:
+        start = prolongation(before.fine.space, coarse.space) @ before.better
+    else:
+        start = None if begin is None else nodal_start(begin, coarse)
+    u = discrete_solution(coarse, start)
+    better = discrete_solution(fine, prolongation(coarse.space, fine.space) @ u)
+    return Level(coarse, u, fine, better)
+
+
+def discrete_solution(discretisation: FiniteElements, start: np.ndarray | None) -> np.ndarray:
+    """The discrete solution (N,) by direct solves: Newton's method from a start or the linear part, else pseudo-time.
+
+    Raises:
+        PcpinnError: when neither converges.
+    """
+    equation = DiscreteEquation(discretisation)
+    try:
+        return solve_newton(equation, start)
+    except PcpinnError:
+        begin = np.zeros(equation.size) if start is None else start
+        found = solve_pseudo_time(equation, begin)
+        if found is None:
+            raise
+        return found
+
+
+def _trust(before: Level, now: Level) -> float:
+    """Estimated over found error of the level before: the found one is measured with the better solution of this level."""
+    v = prolongation(before.coarse.space, now.fine.space) @ before.u
+    found, seen = float(now.distances(v).max()), float(before.errors.max())
+    if not math.isfinite(found) or not math.isfinite(seen):
+        return _LEAST_TRUST
+    return float(np.clip(seen / found if found else 1.0, _LEAST_TRUST, 1.0))

@@ -1,0 +1,75 @@
+"""Whether an answer is as accurate as was asked, and if not, why not and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+SAFETY = 1.5  # an answer is accepted when this many times its estimated error is within what was asked
+USUAL_ACCURACY = 1e-2
+
+_ADVICE = {
+    "mesh": "allow more cells: raise memory or time_limit, or use a machine with a GPU",
+    "time step": "allow more time (time_limit=...), or shorten the span of time",
+    "network": "give a larger network (width=64, depth=4), or more time (time_limit=...)",
+    "iterations": "allow more iterations (iterations=200)",
+    "time": "allow more time (time_limit=...)",
+    "memory": "allow more memory (memory=...)",
+    "ill-posedness": "check conditions and signs: small changes of the data change the answer without bound",
+    "estimate": "ask for an estimate (certify=true), or compare with a finer mesh",
+    "newton": "approach the problem by pcpinn.continuation, or give a first guess (start=...)",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What can be said of the accuracy of an answer.
+
+    Attributes:
+        asked: the relative L2 error that was asked for; None where a preset or a method fixed everything.
+        reached: whether 1.5 times the estimate is within it; None where nothing was asked.
+        estimate: the estimated relative L2 error, the largest over the fields; None where there is none.
+        limited_by: mesh, time step, network, iterations, time, memory, ill-posedness, estimate or newton; None if reached.
+        advice: what to do about it.
+        fields: the estimate of each field.
+    """
+
+    asked: float | None = None
+    reached: bool | None = None
+    estimate: float | None = None
+    limited_by: str | None = None
+    advice: str | None = None
+    fields: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def message(self) -> str:
+        """In a sentence."""
+        if self.asked is None:
+            return "no accuracy was asked for"
+        known = "no error estimate" if self.estimate is None else f"estimated error {self.estimate:.1e}"
+        if self.reached:
+            return f"accuracy {self.asked:g} reached: {known}"
+        return f"NOT REACHED: accuracy {self.asked:g} was asked, {known}; limited by {self.limited_by}: {self.advice}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+def judge(asked: float | None, fields: Mapping[str, float], limited_by: str) -> Verdict:
+    """The verdict on estimated errors by field.
+
+    Args:
+        asked: relative L2 error; None if nothing was asked.
+        fields: estimated errors; empty where there is no estimate.
+        limited_by: what to blame if it is not reached.
+    """
+    estimate = max(fields.values()) if fields else None
+    if asked is None:
+        return Verdict(estimate=estimate, fields=dict(fields))
+    if estimate is None:
+        limited_by = "estimate"
+    elif asked >= SAFETY * estimate:
+        return Verdict(asked, True, estimate, fields=dict(fields))
+    return Verdict(asked, False, estimate, limited_by, _ADVICE[limited_by], dict(fields))
