@@ -23,11 +23,11 @@ from ..discretize.discretisation import check_functions
 from ..discretize.elements import LAGRANGE
 from ..discretize.in_time import Simplices, Slabs
 from ..discretize.pointwise import BoundaryFlux, Pointwise
-from ..discretize.refine import refined
 from ..discretize.system import linear_part
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.points import boundary_points, spacing_of
+from ..mesh.refine import refined
 from ..mesh.slab_mesh import ENDS, AnyMesh
 from ..network.dense import DenseNetwork
 from ..network.recipe import MLP

@@ -17,11 +17,7 @@ def check_curved(mesh: Mesh, facets: Facets, volume: np.ndarray) -> None:
     """The map from the reference triangle must keep its orientation, and edges must agree between neighbours."""
     _check_edges_agree(mesh, facets)
     points = mesh.nodes[mesh.cells]
-    # The determinant is quadratic. Its Bernstein coefficients bound it from below, so most cells need no sampling.
-    corner_and_mid = np.array([[0, 0], [1, 0], [0, 1], [0.5, 0], [0.5, 0.5], [0, 0.5]], dtype=float)
-    values = _determinants(points, corner_and_mid) / (2.0 * volume[:, None])
-    edge = [2.0 * values[:, 3 + k] - 0.5 * (values[:, i] + values[:, j]) for k, (i, j) in enumerate(_EDGES)]
-    doubtful = np.flatnonzero(np.min(np.column_stack([values[:, :3], *edge]), axis=1) <= 0.0)
+    doubtful = np.flatnonzero(lowest_determinants(points, np.sign(volume)) <= 0.0)  # most cells need no sampling
     if len(doubtful) == 0:
         return
     lattice = np.array([(i, j) for i in range(_FINE + 1) for j in range(_FINE + 1 - i)], dtype=float) / _FINE
@@ -34,6 +30,17 @@ def check_curved(mesh: Mesh, facets: Facets, volume: np.ndarray) -> None:
             f"at ({centre[0]:.4g}, {centre[1]:.4g})",
             _REMEDY,
         )
+
+
+def lowest_determinants(points: np.ndarray, sign: np.ndarray) -> np.ndarray:
+    """(c, 6, 2) nodes, (c,) orientations -> (c,) a bound from below of sign times the map's determinant.
+
+    The determinant is quadratic, and its Bernstein coefficients bound it.
+    """
+    corner_and_mid = np.array([[0, 0], [1, 0], [0, 1], [0.5, 0], [0.5, 0.5], [0, 0.5]], dtype=float)
+    values = _determinants(points, corner_and_mid) * sign[:, None]
+    edge = [2.0 * values[:, 3 + k] - 0.5 * (values[:, i] + values[:, j]) for k, (i, j) in enumerate(_EDGES)]
+    return np.min(np.column_stack([values[:, :3], *edge]), axis=1)
 
 
 def _check_edges_agree(mesh: Mesh, facets: Facets) -> None:

@@ -1,10 +1,18 @@
-"""Facets of simplices, and which cells share them."""
+"""Facets and edges of simplices, and which cells share them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+
+# Corners at the ends of each edge, by the dimension of the simplex; a curved triangle keeps its middle nodes in this order.
+EDGES: dict[int, list[tuple[int, int]]] = {
+    0: [],
+    1: [(0, 1)],
+    2: [(0, 1), (1, 2), (0, 2)],
+    3: [(0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)],
+}
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,27 @@ def facets_of(vertices: np.ndarray) -> Facets:
     every = np.concatenate([np.delete(ordered, k, axis=1) for k in range(corners)])
     _, first, number, count = np.unique(row_keys(every), return_index=True, return_inverse=True, return_counts=True)
     return Facets(number.reshape(corners, -1).T, count, every[first])
+
+
+def edges_of(*simplices: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Number the edges of several sets of simplices together.
+
+    Args:
+        simplices: (k, 1 + dimension) vertex numbers, of any dimensions.
+
+    Returns:
+        (e, 2) vertices of each edge, ascending, in lexicographic order; and for each set the (k, edges) numbers of its
+        edges in the order of EDGES.
+    """
+    pairs = [rows[:, EDGES[rows.shape[1] - 1]].reshape(-1, 2) for rows in simplices if rows.shape[1] > 1]
+    every = np.sort(np.concatenate(pairs), axis=1)
+    _, first, number = np.unique(row_keys(every), return_index=True, return_inverse=True)
+    found, start = [], 0
+    for rows in simplices:
+        shape = (len(rows), len(EDGES[rows.shape[1] - 1]))
+        found.append(number[start : start + shape[0] * shape[1]].reshape(shape))
+        start += shape[0] * shape[1]
+    return every[first], found
 
 
 def row_keys(rows: np.ndarray) -> np.ndarray:

@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import numpy as np
 
 from ..discretize.cross_section import cross_section
-from ..discretize.refine import refined
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
+from ..mesh.refine import refined
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..progress import Progress
 from .export import vtu_file

@@ -21,12 +21,12 @@ from ..discretize.elements import ELEMENTS
 from ..discretize.finite_elements import FiniteElements
 from ..discretize.linear_solves import solve_krylov
 from ..discretize.nonlinear import linearised_system
-from ..discretize.refine import refined
 from ..discretize.slabs import TimeSlabs
 from ..discretize.system import LinearSystem, linear_part
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.meshing import Differences, Meshing
+from ..mesh.refine import refined
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network.marched import MarchedNetwork
 from ..network.protocol import Network

@@ -8,11 +8,11 @@ import skfem
 from test_generate import assert_conforming, measure, side_measure
 
 from pcpinn.discretize.finite_elements import FiniteElements
-from pcpinn.discretize.refine import refined
 from pcpinn.discretize.system import linear_system
 from pcpinn.mesh.check import check_mesh
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.mesh.mesh import Mesh
+from pcpinn.mesh.refine import refined
 from pcpinn.problem.conditions import Dirichlet
 from pcpinn.problem.problem import Problem
 from pcpinn.problem.shapes import Ball, Box, Disk, Interval, Rectangle
@@ -148,3 +148,24 @@ def test_twice_is_sixteen_triangles():
     twice = check_mesh(refined(fine))
     assert len(twice.cells) == 16 * len(coarse.cells)
     assert measure(twice) == pytest.approx(2)
+
+
+def test_repeated_refinement_gives_three_shapes_of_tetrahedra_at_most():
+    corners = np.array([[0.0, 0, 0], [1, 0.1, 0], [0.2, 0.9, 0.1], [0.3, 0.1, 0.7]])
+    mesh = Mesh(corners, np.array([[0, 1, 2, 3]]), {"all": np.array([[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]])})
+    for level in range(1, 4):
+        mesh = check_mesh(refined(mesh))
+        points = mesh.nodes[mesh.cells]
+        lengths = [np.linalg.norm(points[:, i] - points[:, j], axis=1) for i in range(4) for j in range(i)]
+        assert len(np.unique(np.round(np.sort(2**level * np.stack(lengths, axis=1), axis=1), 9), axis=0)) <= 3
+
+
+@pytest.mark.parametrize(("curved", "order"), [(True, 4), (False, 2)])
+def test_new_nodes_move_to_the_rim_of_the_domain(curved, order):
+    disk = Disk((0.2, 0), 1.5, name="rim")
+    mesh = generate_mesh(disk, size=1.0, curved=curved)
+    errors = []
+    for _ in range(4):
+        mesh = check_mesh(refined(mesh, domain=disk))
+        errors.append(abs(measure(mesh) - np.pi * 1.5**2))
+    assert np.log2(errors[-2] / errors[-1]) == pytest.approx(order, abs=0.1)
