@@ -59,7 +59,9 @@ class CubicTetrahedron(ElementH1):
         """Values (..., 20) and gradients (3, ..., 20) at X (3, ...)."""
         powers = [np.stack([x**n for n in range(4)]) for x in X]
         slopes = [np.stack([n * x ** max(n - 1, 0) for n in range(4)]) for x in X]
-        parts = [[(slopes if axis == own else powers)[own][self._exponents[:, own]] for own in range(3)] for axis in range(3)]
+        parts = [
+            [(slopes if axis == own else powers)[own][self._exponents[:, own]] for own in range(3)] for axis in range(3)
+        ]
         value = np.prod([powers[own][self._exponents[:, own]] for own in range(3)], axis=0)
         gradient = np.stack([np.prod(part, axis=0) for part in parts])
         return np.moveaxis(value, 0, -1), np.moveaxis(gradient, 1, -1)

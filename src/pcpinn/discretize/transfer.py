@@ -23,14 +23,19 @@ def prolongation(source: Space, target: Space) -> sp.csr_matrix:
     return sp.block_diag(blocks, format="csr")
 
 
+def values_in_cells(space: Space, component: int, u: np.ndarray) -> np.ndarray:
+    """(c, q) a component of u (N,) at the points of quadrature."""
+    scalar = space.scalar[component]
+    phi, _ = scalar.tabulate(space.quadrature.X)
+    return u[space.offsets[component] + scalar.cell_nodes] @ phi.T
+
+
 def squares(space: Space, u: np.ndarray) -> np.ndarray:
     """(c, C) integrals over each cell of the square of each component of u (N,)."""
     quadrature = space.quadrature
     result = np.empty((len(quadrature.dx), space.components))
-    for k, scalar in enumerate(space.scalar):
-        phi, _ = scalar.tabulate(quadrature.X)
-        values = u[space.offsets[k] + scalar.cell_nodes] @ phi.T  # (c, q)
-        result[:, k] = (quadrature.dx * values**2).sum(axis=1)
+    for k in range(space.components):
+        result[:, k] = (quadrature.dx * values_in_cells(space, k, u) ** 2).sum(axis=1)
     return result
 
 

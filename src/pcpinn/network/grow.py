@@ -19,9 +19,9 @@ def widened(network: DenseNetwork, width: int, seed: int) -> DenseNetwork:
     lower = (network.centre - network.half_width).tolist()
     upper = (network.centre + network.half_width).tolist()
     generator = torch.Generator().manual_seed(seed)
-    grown = DenseNetwork(
-        replace(old, width=width), lower, upper, network.outputs, generator, network.theta.dtype
-    ).to(network.theta.device)
+    grown = DenseNetwork(replace(old, width=width), lower, upper, network.outputs, generator, network.theta.dtype).to(
+        network.theta.device
+    )
     grown.frequencies.copy_(network.frequencies)
     grown.output_scale = network.output_scale.clone()
     pairs = zip(network.layers(network.theta), grown.layers(grown.theta), strict=True)

@@ -17,6 +17,7 @@ _WEIGHTS: dict[str, Fill] = {
     "glorot-uniform": lambda w, g: init.xavier_uniform_(w, generator=g),
     "he-normal": lambda w, g: init.kaiming_normal_(w, generator=g),
     "he-uniform": lambda w, g: init.kaiming_uniform_(w, generator=g),
+    "cells": lambda w, g: init.xavier_normal_(w, generator=g),  # the first layer follows the mesh: see centred.py
 }
 INITIALISATIONS = tuple(_WEIGHTS)
 

@@ -19,6 +19,8 @@ from ..mesh.generate import generate_mesh
 from ..mesh.mesh import Mesh
 from ..mesh.meshing import Differences
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
+from ..network.centred import centre_units
+from ..network.dense import DenseNetwork
 from ..network.recipe import Place
 from ..precondition import Refined
 from ..problem.conditions import Free
@@ -105,6 +107,9 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: i
         _start(mesh, settings),
     )
     network = settings.network.build(place, run.seed, getattr(torch, run.precision))
+    if isinstance(network, DenseNetwork) and network.architecture.initialisation == "cells":
+        corners = mesh.simplices.nodes[mesh.simplices.vertices]
+        centre_units(network, corners.mean(axis=1), np.ptp(corners, axis=1).max(axis=1), run.seed)
     return network.to(make_device(run.device))
 
 

@@ -3,77 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 
 from ...discretize.finite_elements import FiniteElements
-from ...errors import PcpinnError
-from ...mesh.generate import generate_mesh
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...network.dense import DenseNetwork
 from ...network.grow import widened
 from ...network.recipe import Place
 from ...problem.problem import Problem
-from ...problem.shape_base import Domain, SpaceTime
 from ...progress import Progress
 from ...solution.solution import Solution
 from ..loss import preconditioned_loss
-from ..method import METHODS
 from ..run import run
-from ..settings import Settings, recipes_with, resolve
+from ..settings import Settings
 from ..start import Start
-from ..verdict import SAFETY, Verdict, judge
+from ..verdict import Verdict, judge
 from .level import Elements, Level
 from .limits import Limits
 from .space import Adapted, adapt, shape_of
+from .wish import DEGREE, Wish, first_mesh
 
 _DISCRETE = 0.35  # parts of the accuracy for the discretisation and the training; with the safety they fill it
 _TRAINED = 0.25
-_FIRST_CELLS = {1: 20, 2: 8, 3: 5}  # along the longest side of the domain
-_DEGREE = {1: 3, 2: 3, 3: 2}
 _NODES_PER_WEIGHT = 3
 _WIDTHS = (20, 28, 40, 56)
-_FREE = ("degree", "element", "quadrature", "curved", "curvature", "grading")  # keys of meshes that leave their size open
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What the user wants, and what is fixed.
-
-    Attributes:
-        accuracy: relative L2 error, the largest over the fields.
-        given: settings by key, as given to `solve`.
-        start: where Newton's method begins.
-    """
-
-    accuracy: float
-    given: Mapping[str, Any]
-    start: Start | None = None
-
-    def __post_init__(self) -> None:
-        if not 0 < self.accuracy < 1:
-            raise PcpinnError(f"accuracy={self.accuracy:g} is no relative error", "give one below 1, such as 1e-3")
-        if self.accuracy < 1e-8:
-            raise PcpinnError(
-                f"accuracy={self.accuracy:g} is beyond what double precision allows here", "ask for 1e-8 or more"
-            )
-
-    def fixes(self, *slots: str) -> bool:
-        """Whether something in one of these slots was given."""
-        return any(slot in slots and key not in _FREE for key in self.given for slot in _slots(key))
-
-    def settings(self, over_time: bool, chosen: Mapping[str, Any]) -> Settings:
-        """What was given, completed by what is chosen here."""
-        return resolve(METHODS.find("pcpinn"), over_time, self.given, chosen)
-
-
-def _slots(key: str) -> list[str]:
-    prefix, _, name = key.rpartition(".")
-    return [prefix] if prefix else [key, *(slot for slot, _ in recipes_with(name))]
 
 
 def solve_steady(problem: Problem, wish: Wish, options: Mapping[str, Any], limits: Limits) -> Solution:
@@ -87,7 +45,7 @@ def solve_steady(problem: Problem, wish: Wish, options: Mapping[str, Any], limit
     """
     progress = options.get("progress") or Progress()
     over_time = problem.domain.has_time
-    degree = {"degree": _DEGREE[problem.domain.dimension]}
+    degree = {"degree": DEGREE[problem.domain.dimension]}
     settings = wish.settings(over_time, degree)
     elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
     adapted = adapt(
@@ -123,7 +81,9 @@ class Trainer:
             limited = self.adapted.limited_by or self._blame(solution, training)
             verdict = judge(wish.accuracy, fields, limited)
             self.rounds.append({"width": width, "estimate": verdict.estimate, "training": training})
-            self.progress.note(f"width {width}: estimated error {verdict.estimate:.1e}, of which training {training:.1e}")
+            self.progress.note(
+                f"width {width}: estimated error {verdict.estimate:.1e}, of which training {training:.1e}"
+            )
             if best is None or (verdict.estimate or 1.0) < best[0]:
                 best = (verdict.estimate or 1.0, solution, verdict)
             if verdict.reached or self.limits.left < 0.1 * self.limits.seconds:
@@ -215,16 +175,3 @@ class Trainer:
 
 def _function(discretisation: FiniteElements, u: np.ndarray) -> Start:
     return lambda x: discretisation.interpolate(u, x)
-
-
-def first_mesh(problem: Problem, settings: Settings) -> Mesh:
-    """A coarse mesh to begin with; the user's own, if the problem has one."""
-    domain = problem.domain
-    if isinstance(domain, Mesh):
-        return domain
-    assert isinstance(domain, Domain)
-    shape = domain.shape if isinstance(domain, SpaceTime) else domain
-    size = shape.extent / _FIRST_CELLS[shape.dimension]  # type: ignore[attr-defined]
-    options = {**settings.mesh.options(), "periodic": problem.periodic_pairs, "size": size, "cells": None}
-    steps = 8 if isinstance(domain, SpaceTime) else None
-    return generate_mesh(domain, steps=steps, kinks=settings.mesh.kinks or (), **options)

@@ -15,8 +15,7 @@ from ...discretize.discrete_equation import DiscreteEquation
 from ...discretize.elements import ELEMENTS
 from ...discretize.finite_elements import FiniteElements
 from ...discretize.linear_solves import Factors
-from ...discretize.space import Space
-from ...discretize.transfer import by_field, mass_times, prolongation, squares
+from ...discretize.transfer import by_field, mass_times, prolongation, squares, values_in_cells
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...problem.problem import Problem
@@ -99,7 +98,7 @@ class Level:
         values = function(quadrature.x.reshape(-1, self.mesh.dimension)).reshape(*quadrature.dx.shape, -1)
         result = []
         for known in (self.better, self.prolonged):
-            own = np.stack([_at_points(space, k, known) for k in range(space.components)], axis=-1)
+            own = np.stack([values_in_cells(space, k, known) for k in range(space.components)], axis=-1)
             found = np.einsum("cq,cqk->k", quadrature.dx, (values - own) ** 2)
             result.append(np.sqrt(by_field(space, found)) / self._units)
         return result[0], result[1]
@@ -121,13 +120,6 @@ class Level:
         up, down = prolongation(self.coarse.space, space), prolongation(space, self.coarse.space)
         part = np.abs(r * (z - up @ (down @ z)))
         return _to_cells(self.fine, self.mesh, part)
-
-
-def _at_points(space: Space, component: int, u: np.ndarray) -> np.ndarray:
-    """(c, q) a component of u (N,) at the points of quadrature."""
-    scalar = space.scalar[component]
-    phi, _ = scalar.tabulate(space.quadrature.X)
-    return u[space.offsets[component] + scalar.cell_nodes] @ phi.T
 
 
 def _to_cells(fine: FiniteElements, mesh: Mesh, part: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ _DIRECT = {1: 400_000, 2: 300_000, 3: 90_000}  # degrees of freedom that complet
 _PLANNING = 0.4  # of the time, at most, for meshes and steps; the rest is for training
 
 
-@dataclass(frozen=True)
+@dataclass
 class Limits:
     """Limits of one solve.
 
@@ -18,11 +18,21 @@ class Limits:
         seconds: for everything.
         memory: GiB.
         clock: since the beginning.
+        since: when the present level of planning began.
     """
 
     seconds: float
     memory: float = 4.0
     clock: Clock = field(default_factory=Clock)
+    since: float = 0.0
+
+    def mark(self) -> None:
+        """A new level of planning begins."""
+        self.since = self.clock.seconds
+
+    def would_exceed(self, ratio: float) -> bool:
+        """Whether a level that costs so many times the present one would leave too little for training."""
+        return self.clock.seconds + ratio * (self.clock.seconds - self.since) > _PLANNING * self.seconds
 
     @property
     def left(self) -> float:

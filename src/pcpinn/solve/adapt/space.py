@@ -24,7 +24,7 @@ from ..start import Start, nodal_start
 from .level import Elements, Level, marked
 from .limits import Limits
 
-_BULK = 0.6
+_BULK = 0.7
 _NEARLY_ALL = 0.6  # with more cells marked than this part, all are refined
 _LEAST_TRUST = 0.05
 
@@ -123,9 +123,7 @@ def _refine(mesh: Mesh, chosen: np.ndarray, problem: Problem) -> Mesh:
     return bisected(mesh, chosen, shape_of(problem), problem.periodic_pairs)[0]
 
 
-def _level(
-    problem: Problem, mesh: Mesh, elements: Elements, before: Level | None, begin: Start | None
-) -> Level:
+def _level(problem: Problem, mesh: Mesh, elements: Elements, before: Level | None, begin: Start | None) -> Level:
     with warnings.catch_warnings():
         if before is not None:
             warnings.simplefilter("ignore", PcpinnWarning)  # said once, on the first level

@@ -1,0 +1,139 @@
+"""Problems over time to an accuracy: steps and mesh planned by discrete marches, then a march of networks on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...discretize.transfer import by_field, values_in_cells
+from ...mesh.mesh import Mesh
+from ...mesh.refine import refined
+from ...mesh.slab_mesh import SlabMesh
+from ...problem.problem import Problem
+from ...problem.shape_base import SpaceTime
+from ...progress import Progress
+from ...solution.solution import Solution
+from ..march.march import march
+from ..settings import Settings
+from ..verdict import Verdict, judge
+from .level import Elements
+from .limits import Limits
+from .steps import AdaptedMarch, MarchLevel, Steps, adapt_march
+from .wish import DEGREE, Wish, first_mesh
+
+_SPACE, _TIME, _TRAINED = 0.22, 0.13, 0.25  # parts of the accuracy
+_FIRST_STEPS = 8
+_ORDER = 3
+_MOMENTS = 40  # at most so many moments at which a network is compared
+_WIDTHS = {1: (160, 320, 640), 2: (400, 800, 1600), 3: (600, 1200)}
+
+
+def solve_over_time(problem: Problem, wish: Wish, options: Mapping[str, Any], limits: Limits) -> Solution:
+    """Solve a problem over time; arguments as of `solve_steady`."""
+    progress = options.get("progress") or Progress()
+    domain = problem.domain
+    assert isinstance(domain, SpaceTime)
+    settings = wish.settings(True, {"time": "march", "degree": DEGREE[problem.dimension]})
+    elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
+    times = np.linspace(domain.start, domain.end, _FIRST_STEPS + 1)
+    steps = Steps("radau", _ORDER, times)
+    targets = (_SPACE * wish.accuracy, _TIME * wish.accuracy)
+    adapted = adapt_march(problem, first_mesh(problem, settings), elements, steps, targets, limits, progress)
+    best: tuple[float, Solution, Verdict] | None = None
+    rounds = []
+    widths = (0,) if wish.fixes("network", "optimiser") else _WIDTHS[problem.dimension]
+    for width in widths:
+        solution = _train(problem, wish, adapted, width, options, limits)
+        fields = _errors(adapted, solution, problem)
+        limited = adapted.limited_by or "network"
+        verdict = judge(wish.accuracy, fields, limited)
+        estimate = verdict.estimate or np.inf
+        rounds.append({"width": width, "estimate": verdict.estimate})
+        progress.note(f"width {width}: estimated error {estimate:.1e}")
+        if best is None or estimate < best[0]:
+            best = (estimate, solution, verdict)
+        if verdict.reached or limits.left < 0.3 * limits.seconds:
+            break
+    assert best is not None
+    _, solution, verdict = best
+    solution.result["verdict"] = verdict.to_dict()
+    solution.result["errors"]["estimate"] = verdict.estimate
+    solution.result["adaptation"] = {
+        "levels": [list(row) for row in adapted.history],
+        "trust": adapted.trust,
+        "networks": rounds,
+    }
+    return solution
+
+
+def _train(
+    problem: Problem, wish: Wish, adapted: AdaptedMarch, width: int, options: Mapping[str, Any], limits: Limits
+) -> Solution:
+    steps = adapted.steps
+    chosen: dict[str, Any] = {
+        "time": "march",
+        "degree": adapted.level.base.space.form.space.scalar[0].degree,
+        "scheme": steps.scheme,
+        "time.order": steps.order,
+        "time.steps": len(steps.times) - 1,
+        "time.tolerance": _TRAINED * wish.accuracy / 10,
+        "time.split_errors": False,
+        "network.depth": 1,
+        "network.initialisation": "cells",
+        "network.feature_count": 8,
+        "network.feature_high": 2.0,
+        "optimiser.iterations": 0,
+        "start_iterations": 0,
+        "time_limit": max(1.0, limits.left),
+    }
+    if width:
+        chosen["network.width"] = width
+    settings = wish.settings(True, chosen)
+    mesh = _dense_mesh(problem, adapted, settings, limits)
+    return march(problem, settings, **options, mesh=SlabMesh(mesh, steps.times))
+
+
+def _dense_mesh(problem: Problem, adapted: AdaptedMarch, settings: Settings, limits: Limits) -> Mesh:
+    """The adapted mesh, refined until it has two nodes per unit of the network."""
+    mesh, size = adapted.mesh, adapted.level.base.space.size // problem.components
+    shape = problem.domain.shape if isinstance(problem.domain, SpaceTime) else None
+    while size < 2 * settings.network.width and limits.affords(size * 2**mesh.dimension, mesh.dimension):
+        mesh, size = refined(mesh, shape), size * 2**mesh.dimension
+    return mesh
+
+
+def _errors(adapted: AdaptedMarch, solution: Solution, problem: Problem) -> dict[str, float]:
+    """Estimated relative L2 error over space and time of a march of networks, by field."""
+    level = adapted.level
+    total = _distances(level, solution) + (1 / adapted.trust - 1) * level.errors
+    return dict(zip((f.name for f in problem.unknowns), total.tolist(), strict=True))
+
+
+def _distances(level: MarchLevel, solution: Solution) -> np.ndarray:
+    """(F,) from the finest discrete solution, over some moments that are spread over all steps and inside of them."""
+    finest, space = level.finest, level.space
+    times = finest.times
+    lengths = np.diff(times)
+    count = len(lengths)
+    own = np.unique(np.linspace(0, count - 1, min(count, _MOMENTS)).round().astype(int))
+    edges = np.concatenate([[0], (own[1:] + own[:-1] + 1) // 2, [count]])
+    quadrature, network = space.quadrature, solution.network
+    x = quadrature.x.reshape(-1, space.mesh.dimension)
+    places = np.array([0.31, 1.0])
+    error, size = np.zeros(len(space.fields)), np.zeros(len(space.fields))
+    for k, step in enumerate(own):
+        weight = lengths[edges[k] : edges[k + 1]].sum() / len(places)
+        values = finest.within(int(step), places)
+        for j, place in enumerate(places):
+            t = times[step] + place * lengths[step]
+            points = np.column_stack([x, np.full(len(x), t)])
+            with torch.no_grad():
+                u = network(torch.as_tensor(points).to(network.theta)).double().cpu().numpy()
+            u = u.reshape(*quadrature.dx.shape, -1)
+            known = np.stack([values_in_cells(space, c, values[j]) for c in range(space.components)], axis=-1)
+            error += weight * by_field(space, np.einsum("cq,cqk->k", quadrature.dx, (u - known) ** 2))
+            size += weight * by_field(space, np.einsum("cq,cqk->k", quadrature.dx, known**2))
+    return np.sqrt(error) / np.maximum(np.sqrt(size), 1e-14 * (np.sqrt(size).max() or 1.0))

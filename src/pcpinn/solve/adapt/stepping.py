@@ -1,0 +1,147 @@
+"""Discrete marches: nodal values step by step, no network involved. They choose steps and meshes, and measure errors."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...discretize.newton import Solve, newton
+from ...discretize.step_scheme import Layers, StepScheme, step_scheme
+from ...discretize.window import MarchSpace, Window, WindowMatrix
+from ...errors import PcpinnError
+from ...precondition.refined import RefinedSolver
+from ...precondition.stages import Stages, StageSolver
+
+_TOLERANCE = 1e-9
+_STEPS = 25
+_KEPT = 12  # factors of steps of different lengths that are kept, where matrices are constant
+_RELINEARISED = 4
+
+
+class StepFailed(PcpinnError):
+    """Newton's method does not converge in a step.
+
+    Attributes:
+        step: its number.
+    """
+
+    def __init__(self, step: int, t: float, why: str = "") -> None:
+        self.step = step
+        super().__init__(
+            f"the step to t = {t:g} cannot be solved{why}",
+            "check signs and conditions; if they are right, the solution may not exist that long",
+        )
+
+
+@dataclass(frozen=True)
+class DiscreteMarch:
+    """The values of a march.
+
+    Attributes:
+        space: the problem in space.
+        scheme: of each step.
+        times: (S + 1,) ends of the steps.
+        values: (1 + S m, n) at the start and at all new time levels.
+    """
+
+    space: MarchSpace
+    scheme: StepScheme
+    times: np.ndarray
+    values: np.ndarray
+
+    def within(self, step: int, places: np.ndarray) -> np.ndarray:
+        """(k, n) values at places (k,) of a step, from 0 at its start to 1 at its end, by the scheme's polynomial."""
+        first, m = step * self.scheme.order, self.scheme.order
+        return self.scheme.interpolation(places) @ self.values[first : first + m + 1]
+
+    def at(self, times: np.ndarray) -> np.ndarray:
+        """(k, n) values at moments (k,)."""
+        step = np.clip(np.searchsorted(self.times, times, side="left") - 1, 0, len(self.times) - 2)
+        start, length = self.times[step], np.diff(self.times)[step]
+        places = np.clip((times - start) / length, 0.0, 1.0)
+        return np.concatenate([self.within(int(s), np.array([p])) for s, p in zip(step, places, strict=True)])
+
+
+def march_discrete(
+    space: MarchSpace,
+    scheme: str,
+    order: int,
+    times: np.ndarray,
+    told: Callable[[int], None] | None = None,
+) -> DiscreteMarch:
+    """Step through time with one-step schemes (radau, gauss).
+
+    Args:
+        space: the problem in space.
+        scheme, order: of the steps.
+        times: (S + 1,) their ends.
+        told: called with the number of each finished step; it may raise to stop.
+
+    Raises:
+        StepFailed: when a step cannot be solved.
+    """
+    steps = step_scheme(scheme, order)
+    known = space.initial_values()[None]
+    values = [known.cpu().numpy()]
+    kept: dict[float, StageSolver] = {}
+    last: Tensor | None = None
+    for k, (start, end) in enumerate(itertools.pairwise(times)):
+        window = Window(space, Layers(steps, np.array([start, end]), k == 0), known)
+        same = k > 0 and last is not None and abs((end - start) - (times[k] - times[k - 1])) < 1e-9 * (end - start)
+        guess = _continued(steps, last) if same and last is not None else known.repeat(steps.order, 1)
+        U = _solve(window, guess, kept)
+        if U is None and same:
+            kept.clear()
+            U = _solve(window, known.repeat(steps.order, 1), kept)
+        if U is None or not bool(torch.isfinite(U).all()):
+            raise StepFailed(k, float(end))
+        last, known = torch.cat([known, U]), U[-1:]
+        values.append(U.cpu().numpy())
+        if told is not None:
+            told(k)
+    return DiscreteMarch(space, steps, times, np.concatenate(values))
+
+
+def _continued(steps: StepScheme, last: Tensor) -> Tensor:
+    """The polynomial of a step, continued over the next of the same length."""
+    return torch.from_numpy(steps.interpolation(1 + steps.nodes)).to(last) @ last
+
+
+def _solve(window: Window, guess: Tensor, kept: dict[float, StageSolver]) -> Tensor | None:
+    recipe, constant = Stages(), window.space.form.constant
+    length = float(f"{window.layers.length:.9g}")
+
+    def invert(matrix: WindowMatrix) -> Solve[Tensor]:
+        solver = kept.get(length)
+        if solver is None or not constant:
+            solver = recipe.build(matrix)
+            if len(kept) >= _KEPT:
+                kept.clear()
+            kept[length] = solver
+        return RefinedSolver(solver.on(matrix), matrix, 1).apply
+
+    at_hand = None
+    if length in kept and not constant:
+        matrix = window.linearise(guess)
+        at_hand = RefinedSolver(kept[length].on(matrix), matrix, 1).apply
+    try:
+        found = newton(
+            window,
+            guess,
+            invert,
+            _TOLERANCE,
+            _STEPS,
+            damped=False,
+            at_hand=at_hand,
+            refresh=1 if constant else _RELINEARISED,
+        )
+        if not found.converged and not constant:
+            found = newton(window, guess, invert, _TOLERANCE, _STEPS, damped=True)
+    except PcpinnError:
+        return None
+    return found.u if found.converged else None

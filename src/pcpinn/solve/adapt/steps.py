@@ -1,0 +1,279 @@
+"""Solve, estimate, mark, refine for problems over time: cells where space, steps where time is the larger error."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from ...discretize.elements import ELEMENTS
+from ...discretize.space import Space
+from ...discretize.transfer import by_field, prolongation, squares
+from ...discretize.window import MarchSpace
+from ...errors import PcpinnWarning
+from ...mesh.bisect import bisected
+from ...mesh.mesh import Mesh
+from ...mesh.refine import refined
+from ...problem.problem import Problem
+from ...problem.shape_base import SpaceTime
+from ...progress import Progress
+from .level import TINY, Elements, marked
+from .limits import Limits
+from .stepping import DiscreteMarch, StepFailed, march_discrete
+
+_BULK = 0.7
+_PLACES = np.array([0.0694, 0.33, 0.67, 0.9306])  # of a step where solutions are compared
+_WEIGHTS = np.array([0.1739, 0.3261, 0.3261, 0.1739])
+_LEAST_TRUST = 0.05
+_MOST_HALVINGS = 3
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How time is stepped through: scheme, time levels per step, ends of the steps."""
+
+    scheme: str
+    order: int
+    times: np.ndarray
+
+    def halved(self, chosen: np.ndarray, often: np.ndarray) -> Steps:
+        """With the chosen steps cut into 2^often equal ones."""
+        parts = [self.times[:1]]
+        for k, (a, b) in enumerate(zip(self.times[:-1], self.times[1:], strict=True)):
+            count = 2 ** int(often[k]) if chosen[k] else 1
+            parts.append(np.linspace(a, b, count + 1)[1:])
+        return replace(self, times=np.concatenate(parts))
+
+
+@dataclass(frozen=True)
+class MarchLevel:
+    """Three discrete marches with the same steps: as a network would be trained, on a finer space, and finer in time too."""
+
+    base: DiscreteMarch
+    finer: DiscreteMarch
+    finest: DiscreteMarch
+
+    @cached_property
+    def up(self):  # type: ignore[no-untyped-def]
+        """From the space of the base to the finer one."""
+        return prolongation(self.base.space.form.space, self.finer.space.form.space)
+
+    @property
+    def space(self) -> Space:
+        """The finer space."""
+        return self.finer.space.form.space
+
+    @cached_property
+    def _measured(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Squares over space and time: of the finest solution, by field; of differences in space, in time, in all, by
+        field; by cell, of those in space; by step, of what the scheme's polynomial leaves of the finest solution."""
+        base, finer, finest, space = self.base, self.finer, self.finest, self.space
+        fields = len(space.fields)
+        size, total = np.zeros(fields), np.zeros((3, fields))
+        cells, steps = np.zeros((len(space.mesh.cells), fields)), np.zeros((len(base.times) - 1, fields))
+        nodes = np.concatenate([[0.0], base.scheme.nodes])
+        for k, length in enumerate(np.diff(base.times)):
+            b = (self.up @ base.within(k, _PLACES).T).T
+            f, g = finer.within(k, _PLACES), finest.within(k, _PLACES)
+            resolved = base.scheme.interpolation(_PLACES) @ finest.within(k, nodes)
+            for j, weight in enumerate(_WEIGHTS * length):
+                size += weight * by_field(space, squares(space, g[j])).sum(axis=0)
+                in_space = weight * by_field(space, squares(space, b[j] - f[j]))
+                cells += in_space
+                total[0] += in_space.sum(axis=0)
+                total[1] += weight * by_field(space, squares(space, f[j] - g[j])).sum(axis=0)
+                total[2] += weight * by_field(space, squares(space, b[j] - g[j])).sum(axis=0)
+                steps[k] += weight * by_field(space, squares(space, resolved[j] - g[j])).sum(axis=0)
+        return size, total, cells, steps, np.empty(0)
+
+    @cached_property
+    def units(self) -> np.ndarray:
+        """(F,) L2 norm over space and time of each field."""
+        sizes = np.sqrt(self._measured[0])
+        return np.maximum(sizes, TINY * (float(sizes.max()) or 1.0))
+
+    @property
+    def errors(self) -> np.ndarray:
+        """(F,) relative error of the base, by field."""
+        return np.sqrt(self._measured[1][2]) / self.units
+
+    @property
+    def parts(self) -> tuple[float, float]:
+        """Relative errors by space and by time, the largest over the fields."""
+        in_space, in_time = np.sqrt(self._measured[1][:2]) / self.units
+        return float(in_space.max()), float(in_time.max())
+
+    @property
+    def by_cell(self) -> np.ndarray:
+        """(c,) contributions of the cells to the squared error in space."""
+        return (self._measured[2] / self.units**2).sum(axis=1)
+
+    @property
+    def by_step(self) -> np.ndarray:
+        """(S,) contributions of the steps: what their polynomials cannot follow."""
+        return (self._measured[3] / self.units**2).sum(axis=1)
+
+    def distances_from(self, other: DiscreteMarch) -> np.ndarray:
+        """(F,) relative distance of the finest solution from a march with fewer cells or steps."""
+        space, finest = self.space, self.finest
+        carry = prolongation(other.space.form.space, space)
+        total = np.zeros(len(space.fields))
+        for k, (start, length) in enumerate(zip(finest.times[:-1], np.diff(finest.times), strict=True)):
+            theirs = (carry @ other.at(start + length * _PLACES).T).T
+            ours = finest.within(k, _PLACES)
+            for j, weight in enumerate(_WEIGHTS * length):
+                total += weight * by_field(space, squares(space, ours[j] - theirs[j])).sum(axis=0)
+        return np.sqrt(total) / self.units
+
+
+@dataclass(frozen=True)
+class AdaptedMarch:
+    """The outcome: the last level, how far its estimate can be trusted, and what ended the loop early, if something did."""
+
+    level: MarchLevel
+    mesh: Mesh
+    steps: Steps
+    trust: float
+    limited_by: str | None
+    history: list[tuple[int, int, float, float]] = field(default_factory=list)
+
+
+def adapt_march(
+    problem: Problem,
+    mesh: Mesh,
+    elements: Elements,
+    steps: Steps,
+    targets: tuple[float, float],
+    limits: Limits,
+    progress: Progress,
+) -> AdaptedMarch:
+    """Refine mesh and steps until the relative L2 errors by space and by time are within their targets, as two levels agree.
+
+    Raises:
+        PcpinnError: when not even the first level can be solved.
+    """
+    history: list[tuple[int, int, float, float]] = []
+    before: MarchLevel | None = None
+    trust, limited, failures = _LEAST_TRUST, None, 0
+    while True:
+        count = len(steps.times) - 1
+        progress.stage(f"plan {len(history) + 1}: {mesh.cell_count} cells, {count} steps", 3 * count)
+        try:
+            level = _march_level(problem, mesh, elements, steps, progress, quiet=bool(history) or failures > 0)
+        except StepFailed as failed:
+            failures += 1
+            if failures > 6 or limits.exceeded(0, mesh.dimension) is not None:
+                if before is None:
+                    raise
+                limited = "time step"
+                break
+            often = np.ones(count, dtype=int)
+            steps = steps.halved(np.arange(count) >= max(0, failed.step - 1), often)
+            continue
+        if before is not None:
+            trust = _trust(before, level)
+        in_space, in_time = level.parts
+        history.append((level.base.space.size, count, in_space, in_time))
+        progress.note(
+            f"plan {len(history)}: {level.base.space.size} degrees of freedom, {count} steps, error by space {in_space:.1e}, "
+            f"by time {in_time:.1e}" + (f", trust {trust:.2f}" if before is not None else "")
+        )
+        space_done, time_done = in_space <= trust * targets[0], in_time <= trust * targets[1]
+        if space_done and time_done and before is not None:
+            break
+        refine_space = not space_done or before is None
+        refine_time = not time_done or before is None
+        new_mesh, new_steps = mesh, steps
+        if refine_space:
+            chosen = marked(level.by_cell, _BULK) if in_space > targets[0] else np.ones(len(mesh.cells), dtype=bool)
+            new_mesh = _refine(mesh, chosen, problem)
+        if refine_time:
+            new_steps = _shortened(steps, level.by_step, in_time / targets[1])
+        cost = (
+            level.finest.values.size * new_mesh.cell_count / mesh.cell_count * len(new_steps.times) / len(steps.times)
+        )
+        limited = limits.exceeded(level.finer.space.size * new_mesh.cell_count / mesh.cell_count, mesh.dimension)
+        if limited is None and cost > 2e8 * limits.memory / 4:
+            limited = "memory"
+        if limited is None and limits.would_exceed(progress_ratio(level, new_mesh, new_steps, mesh, steps)):
+            limited = "time"
+        before = level
+        if limited is not None:
+            break
+        limits.mark()
+        mesh, steps = new_mesh, new_steps
+    assert before is not None
+    return AdaptedMarch(level if level is not None else before, mesh, steps, trust, limited, history)
+
+
+def progress_ratio(level: MarchLevel, new_mesh: Mesh, new_steps: Steps, mesh: Mesh, steps: Steps) -> float:
+    """How much more work the next level is."""
+    return new_mesh.cell_count / mesh.cell_count * len(new_steps.times) / len(steps.times)
+
+
+def _march_level(
+    problem: Problem, mesh: Mesh, elements: Elements, steps: Steps, progress: Progress, quiet: bool
+) -> MarchLevel:
+    done = 0
+
+    def told(_: int) -> None:
+        nonlocal done
+        done += 1
+        progress.count("steps", done, 3 * (len(steps.times) - 1))
+
+    with warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore", PcpinnWarning)
+        base_space = _space(problem, mesh, elements, steps)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PcpinnWarning)
+        finer_space = _space(*_raised(problem, mesh, elements), steps)
+    base = march_discrete(base_space, steps.scheme, steps.order, steps.times, told)
+    finer = march_discrete(finer_space, steps.scheme, steps.order, steps.times, told)
+    finest = march_discrete(finer_space, steps.scheme, steps.order + 1, steps.times, told)
+    return MarchLevel(base, finer, finest)
+
+
+def _space(problem: Problem, mesh: Mesh, elements: Elements, steps: Steps) -> MarchSpace:
+    ends = (float(steps.times[0]), float(steps.times[-1]))
+    return MarchSpace(problem, mesh, ends, elements.degree, elements.quadrature, element=elements.element)
+
+
+def _raised(problem: Problem, mesh: Mesh, elements: Elements) -> tuple[Problem, Mesh, Elements]:
+    """One degree more where the elements have it, else cells of half the size."""
+    own = max([elements.degree, *(f.degree or 0 for f in problem.unknowns)])
+    if own >= ELEMENTS.find(elements.element).highest[mesh.dimension]:
+        return problem, refined(mesh), elements
+    raised = tuple(replace(f, degree=f.degree + 1) if f.degree else f for f in problem.unknowns)
+    finer = replace(elements, degree=elements.degree + 1, quadrature=2 * (own + 1) + 4)
+    return replace(problem, fields=raised), mesh, finer
+
+
+def _refine(mesh: Mesh, chosen: np.ndarray, problem: Problem) -> Mesh:
+    domain = problem.domain.shape if isinstance(problem.domain, SpaceTime) else None
+    if chosen.mean() > 0.6:
+        return refined(mesh, domain)
+    return bisected(mesh, chosen, domain, problem.periodic_pairs)[0]
+
+
+def _shortened(steps: Steps, by_step: np.ndarray, too_large: float) -> Steps:
+    """Steps with large contributions cut, more often where they are far too large."""
+    lengths = np.diff(steps.times)
+    share = by_step.sum() * lengths / lengths.sum()  # if all moments counted the same
+    chosen = marked(by_step, 0.9) if too_large > 1 else np.ones(len(lengths), dtype=bool)
+    power = 2 * (steps.order + 1)
+    with np.errstate(all="ignore"):
+        wanted = np.log2(np.maximum(by_step / np.maximum(share, TINY), 1.0) * max(too_large, 1.0) ** 2) / power
+    often = np.clip(np.ceil(np.nan_to_num(wanted, nan=1.0)), 1, _MOST_HALVINGS).astype(int)
+    return steps.halved(chosen, often)
+
+
+def _trust(before: MarchLevel, now: MarchLevel) -> float:
+    """Estimated over found error of the level before."""
+    found, seen = float(now.distances_from(before.base).max()), float(before.errors.max())
+    if not math.isfinite(found) or not math.isfinite(seen):
+        return _LEAST_TRUST
+    return float(np.clip(seen / found if found else 1.0, _LEAST_TRUST, 1.0))
