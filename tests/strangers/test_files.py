@@ -146,7 +146,7 @@ def equation(stranger, points):
     return np.stack([rate, table[0, ..., d + 1], *(-change[i, ..., i] for i in range(d))], axis=1)
 
 
-def sides(stranger, count=6):
+def sides(stranger, count=3):
     """(name, points (n, D), normals (n, d)) of each side: walls of the shape, at random places and times."""
     shape, random = stranger.shape, np.random.default_rng(1)
     lower, upper = shape.bounds
@@ -204,22 +204,21 @@ def test_the_points_are_spread_over_the_whole_domain(name):
 @pytest.mark.parametrize("name", FORMULAS)
 def test_the_truth_fulfils_the_equation(name):
     stranger = load(name)
-    points = stranger.reference.points[:: len(stranger.reference.points) // 10]
+    points = stranger.reference.points[:: len(stranger.reference.points) // 7]
     terms = equation(stranger, points)
     scale = np.abs(terms).sum(axis=1).max(axis=0)
     scale = np.maximum(scale, 1e-3 * scale.max())  # a divergence that vanishes is one term without a size
     assert (np.abs(terms.sum(axis=1)) <= tolerance(stranger) * scale).all(), np.abs(terms.sum(axis=1)).max(0) / scale
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("name", [n for n in FORMULAS if n not in COMPUTED])
 def test_the_reference_is_the_truth(name):
     stranger = load(name)
     some = slice(0, None, 100)
     points = stranger.reference.points[some]
-    values = stranger.truth(points)[:, list(stranger.reference.components)] if "exact" in stranger.names else None
-    if values is not None:
-        scale = np.abs(stranger.reference.values).max()
-        np.testing.assert_allclose(stranger.reference.values[some], values, rtol=0, atol=1e-12 * scale)
+    values = stranger.truth(points)[:, list(stranger.reference.components)]
+    scale = np.abs(stranger.reference.values).max()
+    np.testing.assert_allclose(stranger.reference.values[some], values, rtol=0, atol=tolerance(stranger) * 1e-3 * scale)
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -269,7 +268,7 @@ def check_condition(stranger, condition: Condition | None, z, n, own, fields, fl
 def sizes(name):
     """The largest value and the largest flux at some points."""
     stranger = load(name)
-    problem, points = stranger.problem, stranger.reference.points[:: len(stranger.reference.points) // 10]
+    problem, points = stranger.problem, stranger.reference.points[:: len(stranger.reference.points) // 7]
     values, slopes = map(torch.tensor, stranger.jets(points))
     fluxes = [
         rows(problem, problem.flux, z, local(problem, v, s), (problem.dimension,)).abs().max()
@@ -329,3 +328,18 @@ def test_the_string_repeats_itself():
     np.testing.assert_allclose(at[2], at[0], atol=1e-12)
     quarter = stranger.truth(np.array([[0.3, 0.2]]))
     np.testing.assert_allclose(quarter, (0.1 / 0.3 + 0.5 / 0.7) / 2)
+
+
+def test_the_stored_flow_has_the_forces_that_are_known():
+    """Drag, lift and pressure difference of the computation behind the table; its values near the sides and across the channel."""
+    stranger = load("cylinder_dfg")
+    table = np.load(FILES["cylinder_dfg"].with_suffix(".npz"))
+    np.testing.assert_allclose(table["numbers"], [5.57953523, 0.0106189, 0.11752017], rtol=2e-5)
+    assert table["difference"].max() < 1e-4
+    points, values = stranger.reference.points, stranger.reference.values
+    near_wall = np.minimum(points[:, 1], 0.41 - points[:, 1]) < 1e-3
+    assert near_wall.sum() > 5
+    assert np.linalg.norm(values[near_wall, :2], axis=1).max() < 0.02
+    entering = points[:, 0] < 0.01
+    profile = 1.2 * points[entering, 1] * (0.41 - points[entering, 1]) / 0.41**2
+    np.testing.assert_allclose(values[entering, 0], profile, atol=2e-3)
