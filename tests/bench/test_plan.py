@@ -51,7 +51,9 @@ def test_strangers_of_the_current_folder_come_first(tmp_path, monkeypatch):
 
 def test_strangers_that_are_not_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pcpinn.bench.suites.__file__", str(tmp_path / "lib" / "site" / "pcpinn" / "bench" / "suites.py"))
+    monkeypatch.setattr(
+        "pcpinn.bench.suites.__file__", str(tmp_path / "lib" / "site" / "pcpinn" / "bench" / "suites.py")
+    )
     with pytest.raises(PcpinnError, match="strangers") as caught:
         suite("strangers")
     assert "checkout" in caught.value.remedy

@@ -105,7 +105,10 @@ def solve(far, near, points):
         return np.stack(result, axis=1)
 
     front, back = values(np.array([[0.15, 0.2], [0.25, 0.2]]))[:, 2]
-    print(f"{curved.t.shape[1]} triangles, {2 * n + m} unknowns: {force[0]:.8f} {force[1]:.8f} {front - back:.8f}", flush=True)
+    print(
+        f"{curved.t.shape[1]} triangles, {2 * n + m} unknowns: {force[0]:.8f} {force[1]:.8f} {front - back:.8f}",
+        flush=True,
+    )
     return values(points), np.array([*force, front - back])
 
 

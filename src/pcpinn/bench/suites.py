@@ -8,7 +8,6 @@ from ..catalog import CATALOG
 from ..catalog.published import published_figures
 from ..errors import PcpinnError
 
-
 _STRANGERS = Path("tests") / "strangers"  # of a source checkout; not part of the package
 
 
