@@ -3,8 +3,8 @@
 Channel 2.2 x 0.41, cylinder of radius 0.05 at (0.2, 0.2), mean inflow 0.2, viscosity 1e-3; nothing is asked of the outflow,
 which fixes the pressure. Known: drag coefficient 5.57953523, lift coefficient 0.0106189, pressure difference 0.11752017.
 Truth: scikit-fem with P4 / P3 elements and 161 415 unknowns, by make_cylinder_dfg.py. It finds 5.57953513, 0.01061894 and
-0.11751994, and differs from a mesh with 62 977 unknowns by 3e-6 (u1), 1.2e-5 (u2) and 1.0e-5 (p). Such differences shrink five- to eightfold from mesh to
-mesh, so that its own error is about 3e-6.
+0.11751994, and differs from a mesh with 62 977 unknowns by 3e-6 (u1), 1.2e-5 (u2) and 1.0e-5 (p). Such differences shrink
+five- to eightfold from mesh to mesh, so that its own error is about 3e-6.
 """
 
 from pathlib import Path
