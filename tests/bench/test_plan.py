@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from tiny import SETTINGS, plan, request
 
@@ -17,6 +19,44 @@ def test_suites_come_from_the_catalog():
     assert {"poisson2d-c", "wave1d-c"} <= set(suite("linear")) <= set(CATALOG.names())
     with pytest.raises(PcpinnError, match="linear"):
         suite("everything")
+
+
+def test_strangers_are_the_files_of_a_checkout(tmp_path, monkeypatch):
+    monkeypatch.chdir(Path(__file__).parents[2])
+    files = suite("strangers")
+    assert len(files) >= 20
+    assert list(files) == sorted(files)
+    assert str(Path("tests") / "strangers" / "l_shape.py") in files
+    assert not any(Path(f).name.startswith(("test_", "make_")) for f in files)
+    monkeypatch.chdir(tmp_path)
+    assert [Path(f).name for f in suite("strangers")] == [Path(f).name for f in files]
+    assert all(Path(f).is_file() for f in suite("strangers"))
+
+
+def test_strangers_of_the_current_folder_come_first(tmp_path, monkeypatch):
+    folder = tmp_path / "tests" / "strangers"
+    folder.mkdir(parents=True)
+    for name in ("wall.py", "beam.py"):
+        (folder / name).write_text(
+            "import pcpinn as pc\n"
+            "problem = pc.Problem(pc.Interval(0, 1), flux=lambda x, u: u.grad, boundary={'left': pc.Dirichlet(1.0)})\n"
+        )
+    (folder / "make_wall.py").write_text("raise SystemExit")
+    monkeypatch.chdir(tmp_path)
+    found = make_plan(Request(suite="strangers", trials=2))
+    assert [(c.cell.problem, c.cell.seed) for c in found.cells] == [("beam", 0), ("beam", 1), ("wall", 0), ("wall", 1)]
+    assert (found.kind, found.name) == ("suite", "strangers")
+    assert {c.cell.preset for c in found.cells} == {"default"}
+
+
+def test_strangers_that_are_not_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "pcpinn.bench.suites.__file__", str(tmp_path / "lib" / "site" / "pcpinn" / "bench" / "suites.py")
+    )
+    with pytest.raises(PcpinnError, match="strangers") as caught:
+        suite("strangers")
+    assert "checkout" in caught.value.remedy
 
 
 def test_every_problem_of_the_paper_is_in_one_suite_of_its_kind():
