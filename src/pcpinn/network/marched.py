@@ -22,12 +22,14 @@ class Plan:
         scheme, order: of each step (see step_scheme).
         per_window: steps per window.
         components: number of scalar components C.
+        shown: how many of them, the first ones, are values of the answer; None for all. Others are rates of its fields.
     """
 
     scheme: str
     order: int
     per_window: int
     components: int
+    shown: int | None = None
 
     @property
     def steps(self) -> StepScheme:
@@ -61,7 +63,7 @@ class MarchedNetwork(nn.Module):
         self.base, self.plan = base, plan
         self.theta = nn.Parameter(thetas)
         self.register_buffer("times", torch.as_tensor(times, dtype=torch.float64))
-        self.outputs = plan.components
+        self.outputs = plan.shown or plan.components
         self._scheme = plan.steps
 
     @property
@@ -114,8 +116,8 @@ class MarchedNetwork(nn.Module):
         window, head = divmod(max(number, 0) - 1, self.plan.layers)
         if window not in cache:
             values = self.base.evaluate(self.theta[window + 1].to(x), x)
-            cache[window] = values.unflatten(1, (self.plan.layers, self.outputs))
-        return cache[window][:, head]
+            cache[window] = values.unflatten(1, (self.plan.layers, self.plan.components))
+        return cache[window][:, head, : self.outputs]
 
 
 def pack_windows(thetas: np.ndarray, head_size: int) -> dict[str, np.ndarray]:

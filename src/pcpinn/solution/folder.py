@@ -286,6 +286,8 @@ def _marched(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> 
     plan = Plan(**metadata["plan"])
     if not (1 <= plan.components <= 1000 and 1 <= plan.per_window <= 10_000 and 1 <= plan.order <= 12):
         raise ValueError(f"a march of {plan}")
+    if plan.shown is not None and not 1 <= plan.shown <= plan.components:
+        raise ValueError(f"a march that shows {plan.shown} of {plan.components} components")
     architecture = Architecture.from_dict(metadata["architecture"])
     state = {k: torch.from_numpy(tensors[k].copy()) for k in ("centre", "half_width", "frequencies", "output_scale")}
     thetas, times = torch.from_numpy(unpack_windows(tensors)), tensors["times"]
