@@ -80,7 +80,7 @@ def run(
         loss: Loss = relinearised(system, network, settings, rescale=False)
     else:
         loss = make_loss(system, network, settings)
-    optimiser, why = make_optimiser(settings, loss)
+    optimiser, why = make_optimiser(settings, network, loss.size if isinstance(loss, LeastSquares) else None)
     if why != "asked for":
         progress.note(f"optimiser: {optimiser.label} ({why})")
     state = optimiser.start(loss, options.seed)
