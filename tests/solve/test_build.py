@@ -30,6 +30,10 @@ def loss_of(settings, make=preconditioned_loss, problem=None):
     )
 
 
+def optimiser_of(settings, loss):
+    return make_optimiser(settings, loss.network, getattr(loss, "size", None))
+
+
 def settings(**changes):
     return chosen(**{"cells": (8,), "width": 6, "depth": 1, "device": "cpu", **changes})
 
@@ -38,7 +42,7 @@ def settings(**changes):
 def test_gauss_newton_where_p_is_near_a(preconditioner):
     own = settings(preconditioner=preconditioner)
     loss = loss_of(own)
-    optimiser, why = make_optimiser(own, loss)
+    optimiser, why = optimiser_of(own, loss)
     assert isinstance(optimiser, GaussNewton)
     assert why == f"P^-1 A is near the identity; matrix gram on {loss.size} of {loss.size} degrees of freedom"
 
@@ -46,27 +50,27 @@ def test_gauss_newton_where_p_is_near_a(preconditioner):
 @pytest.mark.parametrize("preconditioner", ["jacobi", "row-balancing", "none"])
 def test_adam_where_p_is_far_from_a(preconditioner):
     own = settings(preconditioner=preconditioner, learning_rate=0.05, beta1=0.8)
-    optimiser, why = make_optimiser(own, loss_of(own))
+    optimiser, why = optimiser_of(own, loss_of(own))
     assert optimiser == Adam(0.05, 0.8, 0.99)
     assert optimiser.iterations == 20_000
     assert f"preconditioner={preconditioner}" in why
     exact = settings(preconditioner=preconditioner, optimiser="gauss-newton", matrix="exact")  # has P in its matrix
-    assert isinstance(make_optimiser(exact, loss_of(exact))[0], GaussNewton)
+    assert isinstance(optimiser_of(exact, loss_of(exact))[0], GaussNewton)
 
 
 def test_adam_for_a_strong_form():
     own = settings(method="pinn", collocation=20)
-    optimiser, _ = make_optimiser(own, loss_of(own, strong_loss))
+    optimiser, _ = optimiser_of(own, loss_of(own, strong_loss))
     assert optimiser == Adam()
 
 
 def test_the_matrix_that_memory_allows():
     own = settings(sample=5)
-    assert make_optimiser(own, loss_of(own))[1].endswith("matrix gram on 5 of 17 degrees of freedom")
+    assert optimiser_of(own, loss_of(own))[1].endswith("matrix gram on 5 of 17 degrees of freedom")
     loss = loss_of(settings())
-    assert "matrix matrix-free" in make_optimiser(settings(memory=1e-9), loss)[1]
+    assert "matrix matrix-free" in optimiser_of(settings(memory=1e-9), loss)[1]
     with pytest.raises(PcpinnError, match=r"needs .* GiB"):
-        make_optimiser(settings(memory=1e-9, matrix="gram"), loss)
+        optimiser_of(settings(memory=1e-9, matrix="gram"), loss)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +89,7 @@ def test_the_matrix_that_memory_allows():
 )
 def test_by_name(name, keys, expected):
     own = settings(optimiser=name, preconditioner="none", **keys)
-    assert make_optimiser(own, loss_of(own)) == (expected, "asked for")
+    assert optimiser_of(own, loss_of(own)) == (expected, "asked for")
 
 
 def test_preconditioners():

@@ -24,7 +24,7 @@ from pcpinn import (
 )
 from pcpinn.baselines import solve_pinn
 from pcpinn.solution.folder import read_network
-from pcpinn.solve.newton_steps import NotConverged
+from pcpinn.solve.newton import NotConverged
 
 SMALL = {"cells": (6,), "degree": 3, "width": 8, "depth": 1, "features": "none", "iterations": 80, "device": "cpu"}
 X = np.linspace(0, 1, 41)[:, None]

@@ -1,4 +1,4 @@
-"""The linear systems of Newton's method for a nonlinear problem, and its discrete solution."""
+"""The linear systems of Newton's method, and the discrete solution of a problem."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from ..errors import PcpinnError
 from .discrete_equation import AssembledMatrix, DiscreteEquation, not_finite
 from .equation import Matrix
+from .linear_solves import solve_sparse
 from .newton import Solve, direct, newton, sizes_in_words
 from .system import LinearSystem, linear_part
 
@@ -39,17 +40,18 @@ class Linearisation(LinearSystem):
 
     @cached_property
     def solution(self) -> np.ndarray:
-        """The discrete solution u_h of the nonlinear problem: for measuring errors; training never sees it."""
-        return solve_newton(self.equation, None if self.from_zero else self.at)
+        """The discrete solution u_h of the problem, linear or not: for measuring errors; training never sees it."""
+        u = solve_sparse(self.A, self.b)
+        return u if self.exact_at(u) else solve_newton(self.equation, u if self.from_zero else self.at)
 
 
 def first_linearisation(equation: DiscreteEquation) -> Linearisation:
-    """The linear part: the linearisation at u = 0, conditions left out of it."""
+    """The linear part: the linearisation at u = 0, conditions left out of it; of a linear problem it is all there is."""
     try:
         system = linear_part(equation)
     except PcpinnError as error:
-        remedy = f"{error.remedy}; a problem that is degenerate at u = 0 needs a first guess (start=...)"
-        raise PcpinnError(f"linearised at u = 0, {error.problem}", remedy) from error
+        remedy = f"{error.remedy}; a nonlinear problem that is degenerate at u = 0 needs a first guess (start=...)"
+        raise PcpinnError(error.problem, remedy) from error
     return Linearisation(equation, system.A, system.b, np.zeros(system.size), -system.b, from_zero=True)
 
 

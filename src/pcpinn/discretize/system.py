@@ -17,6 +17,8 @@ from .linear_solves import solve_sparse
 from .singular import refuse_singular
 from .slabs import TimeSlabs
 
+_ROUNDING = 1e-11  # of the terms of an equation; far above what assembly leaves (1e-15), far below any nonlinearity that matters
+
 
 @dataclass(frozen=True)
 class LinearSystem:
@@ -58,6 +60,12 @@ class LinearSystem:
     def norm(self, u: np.ndarray) -> float:
         """Discrete L2 norm of (N,) degrees of freedom."""
         return self.equation.norm(u)
+
+    def exact_at(self, u: np.ndarray, F: np.ndarray | None = None) -> bool:
+        """Whether the equation is this system at u (N,) but for rounding: F(u) = A u - b; F(u) may be given."""
+        F = self.equation.residual(u) if F is None else F
+        terms = abs(self.A) @ abs(u) + abs(self.b)
+        return bool((abs(F - (self.A @ u - self.b)) <= _ROUNDING * terms).all())
 
     @cached_property
     def solution(self) -> np.ndarray:

@@ -21,12 +21,14 @@ from ..mesh.meshing import Differences
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network.centred import centre_units
 from ..network.dense import DenseNetwork
+from ..network.protocol import Network
 from ..network.recipe import Place
 from ..precondition import Refined
 from ..problem.conditions import Free
 from ..problem.problem import Problem
 from ..problem.shape_base import Domain, SpaceTime
-from ..train import GaussNewton, LeastSquares, Loss, Optimiser
+from ..train import GaussNewton, Optimiser
+from ..train.forms import choose_form
 from .march.recipe import March
 from .settings import Settings
 
@@ -140,14 +142,23 @@ def _start(mesh: AnyMesh, settings: Settings) -> float:
     return float((mesh.times[1] - mesh.times[0]) / (mesh.times[-1] - mesh.times[0]) / 4)
 
 
-def make_optimiser(settings: Settings, loss: Loss) -> tuple[Optimiser, str]:
-    """The optimiser, and why it was taken."""
+def make_optimiser(settings: Settings, network: Network, nodes: int | None) -> tuple[Optimiser, str]:
+    """The optimiser, and why it was taken.
+
+    Args:
+        settings: which one.
+        network: to be trained.
+        nodes: degrees of freedom of a least-squares loss on nodal values; None for other losses.
+
+    Raises:
+        PcpinnError: when Gauss-Newton's matrix does not fit into memory.
+    """
     optimiser: Optimiser = settings.optimiser.fitted(settings.run.memory)
     if settings.asked.get("optimiser") not in (None, "auto"):
         return optimiser, "asked for"
-    if isinstance(optimiser, GaussNewton) and isinstance(loss, LeastSquares):
-        matrix, rows = optimiser.resolve(loss)
-        return optimiser, f"P^-1 A is near the identity; matrix {matrix} on {rows} of {loss.size} degrees of freedom"
+    if isinstance(optimiser, GaussNewton) and nodes is not None:
+        matrix, rows = choose_form(optimiser, network.parameter_count, nodes, network.theta.device)
+        return optimiser, f"P^-1 A is near the identity; matrix {matrix} on {rows} of {nodes} degrees of freedom"
     P = settings.recipes.get("preconditioner")
     return (
         optimiser,

@@ -1,4 +1,4 @@
-"""The record of Newton's steps, and where the method is: what checkpoints of nonlinear solves hold."""
+"""The record of Newton's steps, and where the method is: what checkpoints hold of them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,6 @@ import torch
 from ..discretize.nonlinear import Linearisation
 from ..errors import PcpinnError
 from ..train import History, Snapshot
-
-
-class NotConverged(PcpinnError):
-    """Newton's method gave up; the network holds the last good iterate."""
 
 
 @dataclass
@@ -59,9 +55,8 @@ class Place:
 class Packed:
     """A place as a checkpoint has it: without matrices, which are rebuilt."""
 
-    at: np.ndarray
+    at: np.ndarray | None  # None: the linear part
     built_at: np.ndarray | None
-    from_zero: bool
     first_iteration: int
     history: History
     steps: list[Step]
@@ -70,12 +65,13 @@ class Packed:
 
 def pack(place: Place, before: torch.Tensor, scale: torch.Tensor) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """Tensors and plain facts for a checkpoint: the place, the weights before the step, the unit of the network's outputs."""
-    tensors = {"at": torch.from_numpy(place.system.at), "before": before, "scale": scale.detach().reshape(1)}
+    tensors = {"before": before, "scale": scale.detach().reshape(1)}
     tensors["history"] = torch.from_numpy(place.history.to_array())
+    if not place.system.from_zero:
+        tensors["at"] = torch.from_numpy(place.system.at)
     if place.built_at is not None:
         tensors["built_at"] = torch.from_numpy(place.built_at)
-    facts = {"from_zero": place.system.from_zero, "first_iteration": place.first_iteration}
-    return tensors, {**facts, "steps": [asdict(s) for s in place.steps]}
+    return tensors, {"first_iteration": place.first_iteration, "steps": [asdict(s) for s in place.steps]}
 
 
 def unpack(snapshot: Snapshot, unknowns: int, weights: int) -> Packed:
@@ -86,16 +82,15 @@ def unpack(snapshot: Snapshot, unknowns: int, weights: int) -> Packed:
     """
     tensors, facts = snapshot.context, snapshot.facts
     try:
-        at = tensors["at"].double().numpy()
-        built_at = tensors["built_at"].double().numpy() if "built_at" in tensors else None
+        at, built_at = (tensors[k].double().numpy() if k in tensors else None for k in ("at", "built_at"))
         steps = [Step(**s) for s in facts["steps"]]
-        places = [at] if built_at is None else [at, built_at]
+        places = [p for p in (at, built_at) if p is not None]
         if any(p.shape != (unknowns,) or not np.isfinite(p).all() for p in places) or not steps:
             raise ValueError("its degrees of freedom are not those of the run")
         if tensors["before"].shape != (weights,) or not 0 < steps[-1].damping <= 1 or steps[-1].tolerance < 0:
             raise ValueError("its last step is invalid")
         history = History.from_array(tensors["history"].numpy())
         scale = float(tensors["scale"])
-        return Packed(at, built_at, bool(facts["from_zero"]), int(facts["first_iteration"]), history, steps, scale)
+        return Packed(at, built_at, int(facts["first_iteration"]), history, steps, scale)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise PcpinnError(f"the checkpoint is damaged: {error}", "start the solve again") from error

@@ -13,10 +13,11 @@ import torch
 
 from ..discretize.discrete_equation import DiscreteEquation
 from ..discretize.discretisation import Discretisation, check_functions
+from ..discretize.equation import Matrix
 from ..discretize.linear_solves import solve_krylov
+from ..discretize.newton import Solve
 from ..discretize.newton import direct as by_factors
 from ..discretize.nonlinear import Linearisation, first_linearisation, linearised_system, solve_newton
-from ..discretize.system import LinearSystem, linear_part
 from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
 from ..network.protocol import Network
@@ -30,12 +31,12 @@ from ..train import Checkpoints, LeastSquares, Loss, Stopping, train
 from .build import make_discretisation, make_mesh, make_network, make_optimiser
 from .certify import estimate_error
 from .conduct import Run
-from .newton import MakeStep, Newton
-from .newton_steps import NotConverged
+from .newton import NotConverged
 from .settings import Settings
 from .start import Start, nodal_start, take_over
+from .whole import MakeStep, WholeNewton
 
-MakeLoss = Callable[[LinearSystem, Network, Settings], Loss]
+MakeLoss = Callable[[Linearisation, Network, Settings], Loss]
 
 _DIRECT_UNKNOWNS = {1: 10**7, 2: 200_000, 3: 30_000}  # beyond these a direct solve costs more than the training
 
@@ -79,7 +80,7 @@ def run(
         loss: Loss = relinearised(system, network, settings, rescale=False)
     else:
         loss = make_loss(system, network, settings)
-    optimiser, why = make_optimiser(settings, loss)
+    optimiser, why = make_optimiser(settings, network, loss.size if isinstance(loss, LeastSquares) else None)
     if why != "asked for":
         progress.note(f"optimiser: {optimiser.label} ({why})")
     state = optimiser.start(loss, options.seed)
@@ -93,8 +94,8 @@ def run(
             own.clock.add(snapshot.elapsed)
     patience = optimiser.usual_patience if optimiser.patience is None else optimiser.patience
     newton = None
-    if isinstance(system, Linearisation) and relinearised is not None and isinstance(loss, LeastSquares):
-        newton = Newton(loss, system, settings, optimiser, state, relinearised, patience, progress, checkpoints)
+    if relinearised is not None and isinstance(loss, LeastSquares):
+        newton = WholeNewton(loss, system, settings, optimiser, state, relinearised, patience, progress, checkpoints)
         try:
             training = newton.run(snapshot)
         except NotConverged as error:
@@ -137,7 +138,7 @@ def run(
         errors=errors,
         certificate=certificate.to_dict() if certificate else None,
         reference=None if reference is None else reference.describe(),
-        **({} if newton is None else {"newton": newton.describe()}),
+        **({} if newton is None or newton.linear else {"newton": newton.describe()}),
     )
     solution = Solution(network, problem.unknowns, mesh, result, training.history, settings.to_dict(), problem)
     if own.out is not None:
@@ -145,17 +146,16 @@ def run(
     return solution
 
 
-def _first_system(discretisation: Discretisation, start: Start | None) -> LinearSystem:
-    """The system of a linear problem, or the first linearisation of another: its linear part, unless it starts elsewhere."""
+def _first_system(discretisation: Discretisation, start: Start | None) -> Linearisation:
+    """The linear part of a problem, unless it starts elsewhere."""
+    check_functions(discretisation)
     equation = DiscreteEquation(discretisation)
-    if check_functions(discretisation):
-        return linear_part(equation)
     if start is None:
         return first_linearisation(equation)
     return linearised_system(equation, nodal_start(start, discretisation))
 
 
-def measure(loss: Loss, system: LinearSystem, reference: Reference | None) -> dict[str, Any]:
+def measure(loss: Loss, system: Linearisation, reference: Reference | None) -> dict[str, Any]:
     """Errors by part. `training`: u_theta against the discrete solution; `discretisation`: that against the reference."""
     network = loss.network
     errors: dict[str, Any] = dict.fromkeys(ERRORS)
@@ -172,36 +172,34 @@ def measure(loss: Loss, system: LinearSystem, reference: Reference | None) -> di
     return errors
 
 
-def _discrete_solution(loss: Loss, system: LinearSystem, u: np.ndarray) -> np.ndarray | None:
-    """u_h by direct solves (of a nonlinear problem by Newton's method from the network's values u).
+def _discrete_solution(loss: Loss, system: Linearisation, u: np.ndarray) -> np.ndarray | None:
+    """u_h by direct solves (where the system is not exact at the network's values u, by Newton's method from these).
 
     Of large systems by an iteration with the present preconditioner, if it converges.
     """
+    if "solution" in vars(system):  # it was solved for already, to be fitted
+        return system.solution
     direct = system.size <= _DIRECT_UNKNOWNS[system.discretisation.mesh.dimension]
     if not direct and not isinstance(loss, LeastSquares):
         return None
 
-    def iteration(A: sp.csr_matrix) -> Callable[[np.ndarray], np.ndarray]:
+    def iterated(A: sp.csr_matrix, r: np.ndarray) -> np.ndarray | None:
         P = loss.operator  # type: ignore[attr-defined]
-        apply = lambda r: P.preconditioner.apply(P.state, r)  # noqa: E731
+        return solve_krylov(A, r, lambda r: P.preconditioner.apply(P.state, r), tolerance=1e-8)
 
-        def solved(r: np.ndarray) -> np.ndarray:
-            x = solve_krylov(A, r, apply, tolerance=1e-8)
+    def inverse(A: Matrix[np.ndarray]) -> Solve[np.ndarray]:
+        def solve(r: np.ndarray) -> np.ndarray:
+            x = iterated(A.to_scipy(), r)
             return np.full(len(r), np.nan) if x is None else x
 
-        return solved
+        return solve
 
-    if isinstance(system, Linearisation):
-        try:
-            if "solution" in vars(system):  # it was solved for already, to be fitted
-                return system.solution
-            return solve_newton(system.equation, u, by_factors if direct else lambda A: iteration(A.to_scipy()))
-        except PcpinnError:
-            return None
-    if direct:
-        return system.solution
-    u_h = iteration(system.A)(system.b)
-    return u_h if np.isfinite(u_h).all() else None
+    if system.exact_at(u):
+        return system.solution if direct else iterated(system.A, system.b)
+    try:
+        return solve_newton(system.equation, u, by_factors if direct else inverse)
+    except PcpinnError:
+        return None
 
 
 def _evaluate(network: Network, x: np.ndarray) -> np.ndarray:

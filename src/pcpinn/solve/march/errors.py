@@ -16,7 +16,7 @@ from ...files import write_atomically
 from ...network.marched import Plan
 from ...precondition.refined import RefinedSolver
 from ...solution.reference import Reference
-from .window import WindowSolver
+from .kept import KeptP
 
 _DISCRETE_TOLERANCE = 1e-10
 _DISCRETE_STEPS = 30
@@ -60,12 +60,12 @@ class MarchErrors:
         numbers, offsets = u.cpu().numpy(), self.space.form.space.offsets
         return np.stack([m @ numbers[a:b] for m, a, b in zip(self._matrices, offsets, offsets[1:], strict=False)], 1)
 
-    def add(self, window: Window, U: Tensor, solver: WindowSolver) -> None:
+    def add(self, window: Window, U: Tensor, kept: KeptP) -> None:
         """The network's values U (L, n) in a window: march the discrete solution there, and compare."""
         if self._known is None:
             return
         other = Window(self.space, window.layers, self._known)
-        X = self._solve(other, U + (self._known[-1] - window.known[-1]), solver)
+        X = self._solve(other, U + (self._known[-1] - window.known[-1]), kept)
         if X is None:
             self._known, self._at_reference = None, None
             self._sums = []
@@ -78,13 +78,13 @@ class MarchErrors:
             self._interpolate(other, X)
         self._known = torch.cat([self._known, X])[-self.plan.steps.history :]
 
-    def _solve(self, window: Window, X: Tensor, solver: WindowSolver) -> Tensor | None:
+    def _solve(self, window: Window, X: Tensor, kept: KeptP) -> Tensor | None:
         """The discrete solution by the present P, or by Newton's method with its own; None if neither converges."""
 
         def invert(matrix: WindowMatrix) -> Solve[Tensor]:
-            return RefinedSolver(solver.recipe.build(matrix).on(matrix), matrix, 1).apply
+            return RefinedSolver(kept.recipe.build(matrix).on(matrix), matrix, 1).apply
 
-        at_hand = None if solver.operator is None else solver.operator.solver.apply
+        at_hand = None if kept.operator is None else kept.operator.solver.apply
         found = newton(
             window,
             X,

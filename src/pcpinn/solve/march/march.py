@@ -24,15 +24,17 @@ from ...progress import Progress
 from ...solution.folder import finish_run
 from ...solution.reference import ERRORS, Reference, compare
 from ...solution.solution import Solution
-from ...train import History, LeastSquares
+from ...train import History
 from ..build import make_mesh, make_network, make_optimiser, refuse_free
 from ..conduct import Run
 from ..settings import Settings
 from .checkpoint import MarchCheckpoint
 from .deadline import Deadline, OutOfTime
 from .errors import MarchErrors
-from .start import fit_start, guesses_for, misfit_of, space_weights, spread_biases
-from .window import WindowReport, WindowSettings, WindowSolver
+from .kept import KeptP
+from .start import fit_start, guesses_for, space_weights, spread_biases
+from .training import WindowTrainer, WindowTraining
+from .window import WindowReport, WindowSolver
 
 
 def march(
@@ -64,7 +66,8 @@ def march(
     network = make_network(problem, mesh.space, settings, problem.components * plan.layers)
     spread_biases(network, options.seed)
     initial = space.initial_values()
-    solver = _window_solver(space, network, plan, settings)
+    solver = _window_solver(space, network, plan, windows[0][0], settings)
+    trainer, kept = solver.trainer, solver.kept
     checkpoint, done, training = None, None, Clock()
     if out is not None:
         checkpoint = MarchCheckpoint(out, options.checkpoint_every, clock, training)
@@ -88,7 +91,6 @@ def march(
         except OutOfTime:
             raise _out_of_time(options.time_limit, 0, len(windows), kept=False) from None
     errors = MarchErrors(space, plan, mesh.times, reference, recipe.split_errors)
-    layered = np.outer(Layers(plan.steps, windows[0][0]).weights, space_weights(space, settings)).ravel()
     progress.stage("marching", len(windows))
     known = initial[None].repeat(plan.steps.history, 1)
     every = recipe.refresh
@@ -98,25 +100,24 @@ def march(
             with torch.no_grad():
                 network.theta.copy_(thetas[number + 1])
             report = reports[number]
-            solver.follow(report)
+            trainer.damping = report.damping
         else:
             if number % every == 0:
-                solver.refresh()
+                kept.stale = True
                 if checkpoint is not None and checkpoint.due():
                     checkpoint.write(thetas, reports, history, network)
             try:
-                report = solver.solve(window, layered, guesses_for(network, thetas[-1], plan, number), deadline)
+                report = solver.solve(window, guesses_for(network, thetas[-1], plan, number), deadline)
             except (OutOfTime, PcpinnError) as error:
                 if checkpoint is not None:
                     checkpoint.write(thetas, reports, history, network, every)  # what is done stays
                 if isinstance(error, OutOfTime):
-                    kept = checkpoint is not None
-                    raise _out_of_time(options.time_limit, number, len(windows), kept) from None
+                    raise _out_of_time(options.time_limit, number, len(windows), checkpoint is not None) from None
                 raise
             reports.append(report)
             thetas.append(network.theta.detach().clone())
-        U = solver.values()
-        errors.add(window, U, solver)
+        U = trainer.values()
+        errors.add(window, U, kept)
         known = torch.cat([known, U])[-plan.steps.history :]
         loss = 0.5 * report.final**2
         if len(history.rows) == number:  # else it was done before a resume
@@ -141,11 +142,11 @@ def march(
         stopped_by="all steps",
         loss=history.rows[-1][2],
         seconds=train_s,
-        optimiser=solver.optimiser.label,
+        optimiser=trainer.own.optimiser.label,
         optimiser_reason="after least-squares steps of the last layer",
         discretisation="march",
         mesh=mesh,
-        preconditioner={} if solver.operator is None else solver.operator.describe(),
+        preconditioner={} if kept.operator is None else kept.operator.describe(),
         errors=measured,
         reference=None if reference is None else reference.describe(),
         march=_describe(reports, plan, windows, errors),
@@ -192,24 +193,27 @@ def _check(space: MarchSpace) -> None:
         check_boundary(flux, x, normals, form.components)
 
 
-def _window_solver(space: MarchSpace, network: DenseNetwork, plan: Plan, settings: Settings) -> WindowSolver:
-    own = WindowSettings(
-        tolerance=settings.time.tolerance,
-        iterations=settings.optimiser.iterations,
-        patience=settings.optimiser.patience or 0,
-        newton=settings.time.newton_iterations,
-        linear_part=settings.time.linearisation == "linear-part",
-        causality=settings.time.causality if plan.per_window > 1 else 0.0,
+def _window_solver(
+    space: MarchSpace, network: DenseNetwork, plan: Plan, times: np.ndarray, settings: Settings
+) -> WindowSolver:
+    recipe, P = settings.time, settings.preconditioner
+    optimiser, _ = make_optimiser(settings, network, space.size * plan.layers)
+    training = WindowTraining(
+        optimiser,
+        head_steps=recipe.head_steps,
+        causality=recipe.causality if plan.per_window > 1 else 0.0,
         stages=plan.layers // plan.per_window,
-        refinement=settings.preconditioner.refinement,
-        head_steps=settings.time.head_steps,
+        seed=settings.run.seed,
     )
-    nodes = space.nodes(plan.layers)
-    size = len(nodes.point_of)
-    optimiser, _ = make_optimiser(
-        settings, LeastSquares(network, nodes, misfit_of(network, np.zeros(size), np.ones(size)))
+    linear_part = recipe.linearisation == "linear-part"
+    return WindowSolver(
+        WindowTrainer(space, network, plan.layers, training),
+        KeptP(P, P.refinement, constant=space.form.constant or linear_part),
+        np.outer(Layers(plan.steps, times).weights, space_weights(space, settings)).ravel(),
+        recipe.tolerance,
+        recipe.newton_iterations,
+        linear_part,
     )
-    return WindowSolver(space, network, plan.layers, settings.preconditioner, optimiser, own, settings.run.seed)
 
 
 def _describe(

@@ -9,7 +9,7 @@ from torch import Tensor
 from ...discretize.window import MarchSpace
 from ...network.dense import DenseNetwork
 from ...network.marched import Plan
-from ...precondition import Preconditioned, misfit
+from ...precondition import misfit
 from ...progress import Progress
 from ...train import LeastSquares, Stopping, rescale_outputs, train
 from ...train.heads import HeadSolver
@@ -35,11 +35,6 @@ def space_weights(space: MarchSpace, settings: Settings) -> np.ndarray:
     return space.weights
 
 
-def misfit_of(network: DenseNetwork, values: np.ndarray, weights: np.ndarray) -> Preconditioned:
-    """How far a network is from values (N,) at the nodes."""
-    return misfit(values, weights, network.theta.dtype, network.theta.device)
-
-
 def fit_start(
     network: DenseNetwork,
     space: MarchSpace,
@@ -56,10 +51,10 @@ def fit_start(
     """
     nodes = space.nodes(1)
     one = _single_head(network, plan)
-    operator = misfit_of(one, initial.cpu().numpy(), space_weights(space, settings))
+    operator = misfit(initial.cpu().numpy(), space_weights(space, settings), one.theta.dtype, one.theta.device)
     rescale_outputs(one, operator)
     loss = LeastSquares(one, nodes, operator)
-    optimiser, _ = make_optimiser(settings, loss)
+    optimiser, _ = make_optimiser(settings, one, loss.size)
     stopping = Stopping(
         settings.time.start_iterations,
         0.1 * settings.time.tolerance,

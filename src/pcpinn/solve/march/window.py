@@ -9,23 +9,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...discretize.window import MarchSpace, Window, WindowMatrix
-from ...errors import PcpinnError
-from ...network.dense import DenseNetwork
-from ...network.placed import PlacedNetwork
+from ...discretize.window import Window
 from ...precondition import Preconditioned
-from ...precondition.stages import Stages, StageSolver, window_residual
-from ...progress import Progress
-from ...train import GaussNewton, LeastSquares, Optimiser, Stopping, train
-from ...train.heads import HeadSolver
-from .causality import causal_residual
-from .deadline import Deadline, OutOfTime
+from ..newton import Newton, NotConverged
+from .deadline import Deadline
+from .kept import KeptP
+from .training import WindowTrainer
 
-_SLOW = 0.3  # a P that leaves more than this of a correction is rebuilt
-_GOOD = 0.05  # and refined until it leaves no more than this
-_MOST_REFINED = 8
+_DIVERGED = 1e3  # relative correction that no step comes back from
+_GROWN = 1.5  # corrections this many times the least so far are undone
 _SMALLEST_STEP = 1 / 64
-_CAUSAL_ROUNDS = 20  # so often causal weights are renewed in a training
+_FINAL = 0.3  # of the tolerance, for a step's training
+_FORCING = 0.1  # part of the correction that a step's training may leave, less as Newton's method gains speed
+_NO_GAIN = 0.5  # a training that leaves more than this of a correction is at the end of what the network can represent
 
 
 @dataclass
@@ -43,262 +39,137 @@ class WindowReport:
 
 
 @dataclass(frozen=True)
-class WindowSettings:
-    """How a window is solved.
-
-    Attributes:
-        tolerance: relative size of the Newton correction at which a window is done.
-        iterations, patience: of the optimiser, per Newton step.
-        newton: most Newton steps.
-        linear_part: keep P and A of the linear part, with the nonlinear terms on the right-hand side.
-        causality: how strongly earlier steps come first (0: all at once).
-        stages: time levels per step.
-        refinement: of P.
-        head_steps: least-squares steps of the last layer before the optimiser is asked.
-    """
-
-    tolerance: float
-    iterations: int
-    patience: int
-    newton: int
-    linear_part: bool = False
-    causality: float = 0.0
-    stages: int = 1
-    refinement: int = 0
-    head_steps: int = 8
-
-
 class WindowSolver:
     """Solves window after window with one network, whose weights move on, and one P, for as long as it is good.
 
-    Args:
-        space: the problem in space.
-        network: with C outputs per time level.
-        recipe: how to build P.
-        optimiser: when the last layer alone is not enough.
-        settings: tolerances and limits.
-        seed: of the optimiser's random numbers.
+    Attributes:
+        trainer: of the network.
+        kept: P.
+        weights: (L n,) of the norm.
+        tolerance: relative size of the Newton correction at which a window is done.
+        steps: most Newton steps.
+        linear_part: keep P and A of the linear part, with the nonlinear terms on the right-hand side.
     """
 
-    def __init__(
-        self,
-        space: MarchSpace,
-        network: DenseNetwork,
-        layers: int,
-        recipe: Stages,
-        optimiser: Optimiser,
-        settings: WindowSettings,
-        seed: int = 0,
-    ) -> None:
-        self.space, self.network, self.recipe = space, network, recipe
-        self.optimiser, self.settings, self.seed = optimiser, settings, seed
-        self.nodes = space.nodes(layers)
-        self._placed = PlacedNetwork(network, torch.as_tensor(self.nodes.points).to(network.theta))
-        self.heads = HeadSolver()
-        self.solver: StageSolver | None = None
-        self.operator: Preconditioned | None = None
-        self._stale, self._new = True, False
-        self._damping = math.nan
+    trainer: WindowTrainer
+    kept: KeptP
+    weights: np.ndarray
+    tolerance: float
+    steps: int
+    linear_part: bool = False
 
-    def follow(self, report: WindowReport) -> None:
-        """Go on from the damping that a window ended with: the optimum moves little, so what was right there is right here."""
-        self._damping = report.damping
-
-    def refresh(self) -> None:
-        """Rebuild P in the next window, unless the problem is linear with steady coefficients."""
-        self._stale = True
-
-    def values(self) -> Tensor:
-        """The network at all degrees of freedom, (L, n), on the device of the discretisation."""
-        at_points = self._placed.values()
-        u = at_points[torch.from_numpy(self.nodes.point_of).to(at_points.device), self._component]
-        return u.double().to(self.space.device).reshape(-1, self.space.size)
-
-    @property
-    def _component(self) -> Tensor:
-        return torch.from_numpy(self.nodes.component_of).to(self.network.theta.device)
-
-    def solve(
-        self, window: Window, weights: np.ndarray, guesses: list[Tensor], deadline: Deadline | None = None
-    ) -> WindowReport:
+    def solve(self, window: Window, guesses: list[Tensor], deadline: Deadline | None = None) -> WindowReport:
         """Train the network for a window.
 
         Args:
             window: its equations.
-            weights: (L n,) of the norm.
             guesses: weights (p,) to start from; the one of the least residual is taken.
             deadline: when to stop; never by default.
 
         Raises:
-            PcpinnError: when Newton's method diverges.
+            NotConverged: when Newton's method diverges.
             OutOfTime: at the deadline.
         """
-        deadline = deadline or Deadline()
-        report = WindowReport(damping=self._damping)
-        own = self.settings
-        U = self._start(window, weights, guesses, report)
-        correction, damping = math.inf, 1.0
-        best = (math.inf, self.network.theta.detach().clone())
-        for _ in range(own.newton):
-            deadline.check()
-            matrix, F = self._linearise(window, U), window.residual(U)
-            operator = self._operator(matrix, F, U, weights, report)
-            move = operator.solver.apply(F)
-            correction = self._norm(move, weights) / self._size(U, move, weights)
-            report.residuals.append(correction)
-            report.final = correction
-            if not math.isfinite(correction) or correction > 1e3:
-                raise _diverged(report, window)
-            if correction < best[0]:
-                best = (correction, self.network.theta.detach().clone())
-                damping = min(1.0, 2 * damping)
-            elif correction > 1.5 * best[0] and len(report.residuals) > 1 and damping > _SMALLEST_STEP:
-                damping /= 2  # line search: back to the best weights, a shorter step
-                self._set(best[1])
-                U = self.values()
-                matrix, F = self._linearise(window, U), window.residual(U)
-                operator = self._operator(matrix, F, U, weights, report)
-            if correction <= own.tolerance and len(report.residuals) > 1:
-                report.reason = "tolerance"  # never in the first step: a guess that is never trained drifts away
-                break
-            reached = self._train(operator, U, F, damping, correction, report, deadline)
-            U = self.values()
-            report.final = reached
-            if reached > 0.5 * correction and damping == 1.0 and len(report.residuals) > 1:
-                report.reason = "training"  # what is left is what the network cannot represent
-                break
-        else:
-            report.reason = "newton iterations"
-        most = 0.1 if report.reason == "newton iterations" else 0.5
-        if not math.isfinite(report.final) or (report.final > most and not self.space.form.constant):
-            raise _diverged(report, window)
+        trainer, kept = self.trainer, self.kept
+        iterations, built = trainer.iterations, kept.built
+        report = WindowNewton(self, window, deadline or Deadline()).run(guesses)
+        report.iterations, report.rebuilt = trainer.iterations - iterations, kept.built - built
+        report.damping = trainer.damping
         return report
 
-    def _start(self, window: Window, weights: np.ndarray, guesses: list[Tensor], report: WindowReport) -> Tensor:
+
+class WindowNewton(Newton):
+    """Newton's method for one window.
+
+    The length of a step is found on the way: where the correction has grown, the best weights come back and steps are halved;
+    where it falls they grow again.
+    """
+
+    def __init__(self, own: WindowSolver, window: Window, deadline: Deadline) -> None:
+        super().__init__(own.trainer.network)
+        self.own, self.window, self.deadline = own, window, deadline
+        self.report = WindowReport()
+        self._length = 1.0
+        self._best = (math.inf, self.network.theta.detach().clone())
+
+    def run(self, guesses: list[Tensor]) -> WindowReport:
+        """From the best of the guesses (p,) until the correction is within the tolerance, or cannot be trained further."""
+        self._start(guesses)
+        report = self.report
+        report.reason = self.iterate()
+        most = 0.1 if report.reason == "newton iterations" else 0.5
+        if not math.isfinite(report.final) or (report.final > most and not self.window.space.form.constant):
+            raise self._failure()
+        return report
+
+    def linearise(self) -> None:
+        """Measure the correction at the network's present values."""
+        self.deadline.check()
+        self._linearise()
+        move = self._operator.solver.apply(self._F)
+        size = max(self._norm(self._U), self._norm(self._U - move)) or 1.0  # flows may begin at rest
+        self.report.final = self._norm(move) / size
+        self.report.residuals.append(self.report.final)
+
+    def damp(self) -> str | None:
+        """Undo and shorten what made the correction grow; done if it is small."""
+        correction, first = self.report.final, len(self.report.residuals) == 1
+        if not math.isfinite(correction) or correction > _DIVERGED:
+            raise self._failure()
+        if correction < self._best[0]:
+            self._best = (correction, self.network.theta.detach().clone())
+            self._length = min(1.0, 2 * self._length)
+        elif correction > _GROWN * self._best[0] and not first and self._length > _SMALLEST_STEP:
+            self._length /= 2
+            self.back_to(self._best[1])
+            self._linearise()
+        # never in the first step: a guess that is never trained drifts away
+        return "tolerance" if correction <= self.own.tolerance and not first else None
+
+    def train(self) -> None:
+        """Solve the linear model with the network."""
+        correction, operator = self.report.residuals[-1], self._operator
+        if self._length < 1.0:
+            b = operator.matrix.apply(self._U) - self._length * self._F
+            operator = Preconditioned(operator.matrix, operator.solver, b, operator.weights)
+        wanted = max(_FINAL * self.own.tolerance, min(_FORCING, correction) * correction)
+        self.report.final = self.own.trainer.train(operator, wanted, self.deadline)
+
+    def judge(self) -> str | None:
+        """Stop where training leaves most of the correction: that is what the network cannot represent."""
+        steps = self.report.residuals
+        if self.report.final > _NO_GAIN * steps[-1] and self._length == 1.0 and len(steps) > 1:
+            return "training"
+        return "newton iterations" if len(steps) >= self.own.steps else None
+
+    def _start(self, guesses: list[Tensor]) -> None:
         """Take the guess of the least correction, by a P at the first one."""
         sizes: list[float] = []
         for theta in guesses if len(guesses) > 1 else ():
-            self._set(theta)
-            U = self.values()
-            F = window.residual(U)
+            self.back_to(theta)
             if not sizes:
-                operator = self._operator(self._linearise(window, U), F, U, weights, report)
-            sizes.append(self._norm(operator.solver.apply(F), weights))
-        self._set(guesses[int(np.argmin(sizes))] if sizes else guesses[0])
-        return self.values()
+                self._linearise()
+                F = self._F
+            else:
+                F = self.window.residual(self.own.trainer.values())
+            sizes.append(self._norm(self._operator.solver.apply(F)))
+        self.back_to(guesses[int(np.argmin(sizes))] if sizes else guesses[0])
 
-    def _set(self, theta: Tensor) -> None:
-        with torch.no_grad():
-            self.network.theta.copy_(theta)
+    def _linearise(self) -> None:
+        """A, F and P at the network's values U."""
+        own, window = self.own, self.window
+        self._U = own.trainer.values()
+        matrix = window.linearise(torch.zeros_like(self._U) if own.linear_part else self._U)
+        self._F = window.residual(self._U)
+        self._operator = own.kept.residual(matrix, self._F, self._U, own.weights, self._norm)
 
-    def _linearise(self, window: Window, U: Tensor) -> WindowMatrix:
-        return window.linearise(torch.zeros_like(U) if self.settings.linear_part else U)
+    def _norm(self, X: Tensor) -> float:
+        return float((torch.from_numpy(self.own.weights).to(X.device) * X.reshape(-1) ** 2).sum().sqrt())
 
-    def _operator(
-        self, matrix: WindowMatrix, F: Tensor, U: Tensor, weights: np.ndarray, report: WindowReport
-    ) -> Preconditioned:
-        constant = self.space.form.constant or self.settings.linear_part
-        if self.solver is None or not self.solver.fits(matrix) or (self._stale and not constant):
-            self._build(matrix, report)
-        assert self.solver is not None
-        refinement = self.settings.refinement
-        if not constant:
-            left = self._left_by(matrix, F, weights)
-            if left > _SLOW and not self._new:
-                self._build(matrix, report)
-                left = self._left_by(matrix, F, weights)
-            if _GOOD < left < 1:
-                refinement = max(refinement, min(_MOST_REFINED, math.ceil(math.log(_GOOD) / math.log(left))))
-        self._stale = self._new = False
-        self.operator = window_residual(matrix, matrix.apply(U) - F, self.solver, weights, refinement)
-        return self.operator
-
-    def _build(self, matrix: WindowMatrix, report: WindowReport) -> None:
-        self.solver = None  # its memory first
-        self.solver = self.recipe.build(matrix)
-        self._new = True
-        report.rebuilt += 1
-
-    def _left_by(self, matrix: WindowMatrix, F: Tensor, weights: np.ndarray) -> float:
-        """Which part of a correction one application of P^-1 leaves: ||(I - P^-1 A) P^-1 F|| / ||P^-1 F||."""
-        assert self.solver is not None
-        move = self.solver.apply(F, matrix)
-        left = move - self.solver.apply(matrix.apply(move), matrix)
-        return self._norm(left, weights) / (self._norm(move, weights) or 1.0)
-
-    def _train(
-        self,
-        operator: Preconditioned,
-        U: Tensor,
-        F: Tensor,
-        damping: float,
-        correction: float,
-        report: WindowReport,
-        deadline: Deadline,
-    ) -> float:
-        """Train on the linearised window; the relative residual reached."""
-        own = self.settings
-        if damping < 1.0:
-            b = operator.matrix.apply(U) - damping * F
-            operator = Preconditioned(operator.matrix, operator.solver, b, operator.weights)
-        loss = LeastSquares(self.network, self.nodes, operator, placed=self._placed)
-        wanted = max(0.3 * own.tolerance, min(0.1, correction) * correction)
-        untouched, start = self.network.theta.detach().clone(), float(loss.known_residual().norm())
-        residual = start
-        for k in range(own.head_steps):
-            deadline.check()
-            before, residual = residual, self.heads.step(loss, afresh=k == 0)
-            if residual <= wanted or (k and residual > 0.7 * before):
-                break
-        if residual > start:  # P is too far from A for the step in one go
-            self._set(untouched)
-            residual = start
-        if residual > wanted and own.iterations:
-            residual = self._optimise(operator, loss, wanted, report, deadline)
-            if residual > wanted and isinstance(self.optimiser, GaussNewton):
-                residual = self.heads.step(loss, afresh=False)
-        return residual
-
-    def _optimise(
-        self, operator: Preconditioned, loss: LeastSquares, wanted: float, report: WindowReport, deadline: Deadline
-    ) -> float:
-        """Train all weights, with causal weights of the steps that are renewed on the way; the relative residual reached."""
-        own = self.settings
-        state = self.optimiser.start(loss, self.seed)
-        if "damping" in state and math.isfinite(self._damping):
-            state["damping"].fill_(self._damping)
-        left, residual = own.iterations, math.inf
-        most = -(-left // _CAUSAL_ROUNDS) if own.causality else left
-        while left and residual > wanted:
-            weighted = loss
-            if own.causality:
-                causal = causal_residual(operator, self.values(), own.causality, own.stages)
-                weighted = LeastSquares(self.network, self.nodes, causal, placed=self._placed)
-            stopping = Stopping(min(left, most), wanted, deadline.left, own.patience)
-            training = train(weighted, self.optimiser, stopping, state, Progress())
-            if training.reason == "time limit":
-                raise OutOfTime
-            report.iterations += training.iterations
-            left -= training.iterations
-            residual = float(loss.known_residual().norm()) if own.causality else math.sqrt(2 * training.loss)
-            if not own.causality or training.reason == "not finite":
-                break
-        if "damping" in state:
-            self._damping = report.damping = float(state["damping"])
-        return residual
-
-    def _norm(self, X: Tensor, weights: np.ndarray) -> float:
-        return float((torch.from_numpy(weights).to(X.device) * X.reshape(-1) ** 2).sum().sqrt())
-
-    def _size(self, U: Tensor, move: Tensor, weights: np.ndarray) -> float:
-        """The unit of corrections; flows may begin at rest."""
-        return max(self._norm(U, weights), self._norm(U - move, weights)) or 1.0
-
-
-def _diverged(report: WindowReport, window: Window) -> PcpinnError:
-    path = ", ".join(f"{r:.1e}" for r in report.residuals)
-    return PcpinnError(
-        f"Newton's method does not converge at t = {window.layers.times[-1]:g}: corrections {path}",
-        "take shorter steps (more steps), a damping scheme (scheme=radau), more iterations per step, or reach the "
-        "parameters by continuation",
-    )
+    def _failure(self) -> NotConverged:
+        return self.failure(
+            f"does not converge at t = {self.window.layers.times[-1]:g}",
+            self.report.residuals,
+            "take shorter steps (more steps), a damping scheme (scheme=radau), more iterations per step, or reach the "
+            "parameters by continuation",
+        )

@@ -1,0 +1,70 @@
+"""P of a march: one for window after window, for as long as it is good."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from torch import Tensor
+
+from ...discretize.window import WindowMatrix
+from ...precondition import Preconditioned
+from ...precondition.stages import Stages, StageSolver, window_residual
+
+_SLOW = 0.3  # a P that leaves more than this of a correction is rebuilt
+_GOOD = 0.05  # and refined until it leaves no more than this
+_MOST_REFINED = 8
+
+
+class KeptP:
+    """Builds P, tells whether it is still good, and refines it where it is not quite.
+
+    Args:
+        recipe: how to build it.
+        refinement: least number of refinements.
+        constant: the matrix never changes, so P needs no second look.
+
+    Attributes:
+        built: how often it was built.
+        stale: build it anew at the next chance, unless the matrix is constant.
+        operator: the last preconditioned residual.
+    """
+
+    def __init__(self, recipe: Stages, refinement: int, constant: bool) -> None:
+        self.recipe, self.refinement, self.constant = recipe, refinement, constant
+        self.built, self.stale = 0, True
+        self.operator: Preconditioned | None = None
+        self._solver: StageSolver | None = None
+
+    def residual(
+        self, matrix: WindowMatrix, F: Tensor, U: Tensor, weights: np.ndarray, norm: Callable[[Tensor], float]
+    ) -> Preconditioned:
+        """V -> W P^-1 (A V - b) with b = A U - F, the model at U (L, n) with residual F (L, n)."""
+        before = self.built
+        if self._solver is None or not self._solver.fits(matrix) or (self.stale and not self.constant):
+            self._build(matrix)
+        refinement = self.refinement
+        if not self.constant:
+            left = self._left_by(matrix, F, norm)
+            if left > _SLOW and self.built == before:
+                self._build(matrix)
+                left = self._left_by(matrix, F, norm)
+            if _GOOD < left < 1:
+                refinement = max(refinement, min(_MOST_REFINED, math.ceil(math.log(_GOOD) / math.log(left))))
+        self.stale = False
+        assert self._solver is not None
+        self.operator = window_residual(matrix, matrix.apply(U) - F, self._solver, weights, refinement)
+        return self.operator
+
+    def _build(self, matrix: WindowMatrix) -> None:
+        self._solver = None  # its memory first
+        self._solver = self.recipe.build(matrix)
+        self.built += 1
+
+    def _left_by(self, matrix: WindowMatrix, F: Tensor, norm: Callable[[Tensor], float]) -> float:
+        """Which part of a correction one application of P^-1 leaves: ||(I - P^-1 A) P^-1 F|| / ||P^-1 F||."""
+        assert self._solver is not None
+        move = self._solver.apply(F, matrix)
+        left = move - self._solver.apply(matrix.apply(move), matrix)
+        return norm(left) / (norm(move) or 1.0)

@@ -1,0 +1,120 @@
+"""Training on a linearised window: the last layer by least squares, then all weights where that is not enough."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ...discretize.window import MarchSpace
+from ...network.dense import DenseNetwork
+from ...network.placed import PlacedNetwork
+from ...precondition import Preconditioned
+from ...progress import Progress
+from ...train import GaussNewton, LeastSquares, Optimiser, Stopping, train
+from ...train.heads import HeadSolver
+from .causality import causal_residual
+from .deadline import Deadline, OutOfTime
+
+_CAUSAL_ROUNDS = 20  # so often causal weights are renewed in a training
+
+
+@dataclass(frozen=True)
+class WindowTraining:
+    """How a window is trained.
+
+    Attributes:
+        optimiser: when the last layer alone is not enough, for its `iterations` per Newton step.
+        head_steps: least-squares steps of the last layer before the optimiser is asked.
+        causality: how strongly earlier steps come first (0: all at once).
+        stages: time levels per step.
+        seed: of the optimiser's random numbers.
+    """
+
+    optimiser: Optimiser
+    head_steps: int = 8
+    causality: float = 0.0
+    stages: int = 1
+    seed: int = 0
+
+
+class WindowTrainer:
+    """Trains one network, window after window.
+
+    Args:
+        space: the problem in space.
+        network: with C outputs per time level.
+        layers: time levels L of a window.
+        own: how.
+
+    Attributes:
+        iterations: of the optimiser so far.
+        damping: of Gauss-Newton after its last use (nan: none yet), where the next window begins.
+    """
+
+    def __init__(self, space: MarchSpace, network: DenseNetwork, layers: int, own: WindowTraining) -> None:
+        self.space, self.network, self.own = space, network, own
+        self.nodes = space.nodes(layers)
+        self.iterations, self.damping = 0, math.nan
+        device = network.theta.device
+        self._placed = PlacedNetwork(network, torch.as_tensor(self.nodes.points).to(network.theta))
+        self._heads = HeadSolver()
+        self._gather = tuple(torch.from_numpy(i).to(device) for i in (self.nodes.point_of, self.nodes.component_of))
+
+    def values(self) -> Tensor:
+        """The network at all degrees of freedom, (L, n), on the device of the discretisation."""
+        return self._placed.values()[self._gather].double().to(self.space.device).reshape(-1, self.space.size)
+
+    def train(self, operator: Preconditioned, wanted: float, deadline: Deadline) -> float:
+        """Until the relative residual is `wanted`, or there is no more gain; returns it.
+
+        Raises:
+            OutOfTime: at the deadline.
+        """
+        own, loss = self.own, self._loss(operator)
+        untouched, start = self.network.theta.detach().clone(), float(loss.known_residual().norm())
+        residual = start
+        for k in range(own.head_steps):
+            deadline.check()
+            before, residual = residual, self._heads.step(loss, afresh=k == 0)
+            if residual <= wanted or (k and residual > 0.7 * before):
+                break
+        if residual > start:  # P is too far from A for the step in one go
+            with torch.no_grad():
+                self.network.theta.copy_(untouched)
+            residual = start
+        if residual > wanted and own.optimiser.iterations:
+            residual = self._optimise(operator, loss, wanted, deadline)
+            if residual > wanted and isinstance(own.optimiser, GaussNewton):
+                residual = self._heads.step(loss, afresh=False)
+        return residual
+
+    def _loss(self, operator: Preconditioned) -> LeastSquares:
+        return LeastSquares(self.network, self.nodes, operator, placed=self._placed)
+
+    def _optimise(self, operator: Preconditioned, loss: LeastSquares, wanted: float, deadline: Deadline) -> float:
+        """Train all weights, with causal weights of the steps that are renewed on the way; the relative residual reached."""
+        own, optimiser = self.own, self.own.optimiser
+        state = optimiser.start(loss, own.seed)
+        if "damping" in state and math.isfinite(self.damping):
+            state["damping"].fill_(self.damping)
+        left, residual = optimiser.iterations, math.inf
+        most = -(-left // _CAUSAL_ROUNDS) if own.causality else left
+        while left and residual > wanted:
+            weighted = loss
+            if own.causality:
+                weighted = self._loss(causal_residual(operator, self.values(), own.causality, own.stages))
+            stopping = Stopping(min(left, most), wanted, deadline.left, optimiser.patience or 0)
+            training = train(weighted, optimiser, stopping, state, Progress())
+            if training.reason == "time limit":
+                raise OutOfTime
+            self.iterations += training.iterations
+            left -= training.iterations
+            residual = float(loss.known_residual().norm()) if own.causality else math.sqrt(2 * training.loss)
+            if not own.causality or training.reason == "not finite":
+                break
+        if "damping" in state:
+            self.damping = float(state["damping"])
+        return residual
