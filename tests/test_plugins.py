@@ -20,7 +20,8 @@ from pcpinn.bench import make_plan, suite, suite_names
 from pcpinn.bench.plan import Request
 from pcpinn.catalog import CATALOG, INVERSE
 from pcpinn.catalog.makers import MAKERS
-from pcpinn.catalog.task import find_task, import_file, task_of_run
+from pcpinn.catalog.task import find_task, task_of_run
+from pcpinn.catalog.user_file import import_file
 from pcpinn.discretize.elements import ELEMENTS, LAGRANGE, ElementFamily
 from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.system import linear_system

@@ -6,7 +6,7 @@ import pytest
 from pcpinn import PcpinnError
 from pcpinn.catalog import INVERSE
 from pcpinn.study import conduct, find_study, inverse_comparison
-from pcpinn.study.inverse_comparison import PAPER, attempt, compute, find_inverse_entry
+from pcpinn.study.inverse_comparison import PAPER, attempt, compute
 from pcpinn.study.inverse_robustness import STUDY, cases, clustered, with_outliers
 from pcpinn.study.study import Context
 
@@ -65,7 +65,7 @@ def test_a_failure_is_a_row(monkeypatch):
 
 def test_what_cannot_be_studied_is_refused():
     with pytest.raises(PcpinnError, match="no inverse problem"):
-        find_inverse_entry("poisson2d-c")
+        compute(Context({}, problem="poisson2d-c"))
     with pytest.raises(PcpinnError, match="preset"):
         conduct(find_study("inverse-comparison"), changes={"preset": "huge"}, device="cpu")
 

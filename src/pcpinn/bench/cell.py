@@ -13,7 +13,7 @@ from typing import Any
 
 from ..catalog import CATALOG
 from ..catalog.prepared import SUFFIX, read_prepared
-from ..catalog.task import Task, catalog_task, task_from_file
+from ..catalog.task import Task, catalog_task, find_task
 from ..errors import PcpinnError
 from ..recipes import as_text
 from ..solve.settings import canonical_value
@@ -150,7 +150,7 @@ def task_of(cell: Cell, device: str | None = None, reference: bool = True) -> Ta
         baked = dict(baked_changes(read_prepared(Path(cell.file), {})))
         own = {k: v for k, v in changes.items() if baked.get(k) != v}
         return read_prepared(Path(cell.file), own, method=cell.method)
-    task = task_from_file(Path(cell.file), cell.preset, changes, cell.method)
+    task = find_task(cell.file, cell.preset, changes, cell.method)
     if cell.digest != task.record["source"]["sha256"][:16]:
         raise PcpinnError(f"{cell.file} has changed since this benchmark was planned", "give the same command again")
     return task

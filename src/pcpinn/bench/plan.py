@@ -11,7 +11,7 @@ from typing import Any
 
 from ..catalog import find_entry
 from ..catalog.prepared import SUFFIX, read_prepared
-from ..catalog.task import task_from_file
+from ..catalog.task import find_task
 from ..errors import PcpinnError
 from .ablations import Ablation, Variant, find_ablation
 from .cell import Cell, Changes, baked_changes, canonical, join, problem_parameters
@@ -160,7 +160,7 @@ def _cells(
     for preset in presets:
         wanted = _merged(request, base, variant)
         if problem.endswith(".py"):
-            task = task_from_file(Path(problem), preset, wanted, method)
+            task = find_task(problem, preset, wanted, method)
             digest = task.record["source"]["sha256"][:16]
             yield Cell(str(task.record["problem"]), method, preset, canonical(wanted, {}), 0, problem, digest)
             continue

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from ..recipes import import_all
-from .entry import CATALOG, PRESETS, Entry
-from .find import find_entry
-from .inverse_entry import INVERSE, InverseEntry
+from .entry import CATALOG, INVERSE, PRESETS, AnyEntry, Entry, InverseEntry
+from .find import find_any, find_entry
 
 import_all(__name__)
 
-__all__ = ["CATALOG", "INVERSE", "PRESETS", "Entry", "InverseEntry", "find_entry"]
+__all__ = ["CATALOG", "INVERSE", "PRESETS", "AnyEntry", "Entry", "InverseEntry", "find_any", "find_entry"]

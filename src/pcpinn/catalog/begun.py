@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import PcpinnError
 from ..recipes import as_text
 from ..solution.folder import read_run
 from ..solve.settings import Settings
+from .entry import AnyEntry
+
+E = TypeVar("E", bound=AnyEntry)
 
 
 def as_typed(changes: Mapping[str, Any]) -> dict[str, str]:
@@ -30,7 +33,6 @@ class Begun:
     Attributes:
         record: all of run.json.
         source: where the problem came from: its kind ("catalog" or "file"), its name.
-        kind, name: of the source.
         preset, parameters: of the problem.
         changes: what differs from the preset, then and now.
         given: the changes of now.
@@ -38,8 +40,6 @@ class Begun:
 
     record: dict[str, Any]
     source: Mapping[str, Any]
-    kind: str
-    name: str
     preset: str
     parameters: Mapping[str, Any]
     changes: dict[str, str]
@@ -64,23 +64,33 @@ def read_begun(folder: Path, changes: Mapping[str, Any], resumable: tuple[str, .
     if refused:
         raise PcpinnError(f"a resumed run cannot change {refused[0]!r}", f"only {', '.join(resumable)} may change")
     try:
-        source = record["source"]
-        kind, name, preset = source["kind"], source["name"], record["preset"]
+        source, preset = record["source"], record["preset"]
+        source = {**source, "kind": source["kind"], "name": source["name"]}  # both have to be there
         parameters = record.get("problem_parameters", {})
         together = as_typed({**record.get("set", {}), **changes})
     except (KeyError, TypeError, AttributeError) as error:
         raise PcpinnError(f"{folder}/run.json does not say how to continue", "start the solve again") from error
-    return Begun(record, source, kind, name, preset, parameters, together, changes)
+    return Begun(record, source, preset, parameters, together, changes)
 
 
-def named_again(path: Path | None, source: Mapping[str, Any], folder: Path) -> Path:
-    """The user's file: opening a folder must not execute code that the folder chooses."""
+def entry_again(
+    source: Mapping[str, Any],
+    path: Path | None,
+    folder: Path,
+    in_catalog: Callable[[str], E],
+    in_file: Callable[[Path], E],
+) -> E:
+    """The entry that a run or prepared problem was begun with.
+
+    Raises:
+        PcpinnError: for a file that is not named again (opening a folder must not execute code that the folder chooses), or that
+            is not, or no longer, the one of the run.
+    """
+    if source["kind"] == "catalog":
+        return in_catalog(source["name"])
     if path is None:
         raise PcpinnError(f"{folder} is a run of the file {source['name']!r}", f"name it: --problem {source['name']}")
-    return path
-
-
-def require_same(found: Mapping[str, Any], source: Mapping[str, Any], path: Path | None) -> None:
-    """Refuse a file that is not, or is no longer, the one of the run."""
-    if found["sha256"] != source.get("sha256"):
+    entry = in_file(path)
+    if entry.source["sha256"] != source.get("sha256"):
         raise PcpinnError(f"{path} is not the file that this run was started with", "restore it, or start a new run")
+    return entry

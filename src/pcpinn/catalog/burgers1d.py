@@ -22,7 +22,12 @@ _X, _T = np.linspace(-1, 1, 201), np.linspace(0, 1, 51)
 _LEAST = 2e-3  # the smallest viscosity whose layers the reference resolves in a second
 
 
-def problem(nu: float) -> Problem:
+def initial(x: torch.Tensor) -> torch.Tensor:
+    """u at t = 0."""
+    return -torch.sin(torch.pi * x[0])
+
+
+def problem(nu: float | torch.Tensor) -> Problem:
     """u_t + u u_x - nu u_xx = sin(pi x)."""
     return Problem(
         Interval(-1.0, 1.0).over(0.0, 1.0),
@@ -32,7 +37,7 @@ def problem(nu: float) -> Problem:
         boundary={
             "left": Dirichlet(0.0),
             "right": Dirichlet(0.0),
-            "initial": Initial(lambda x: -torch.sin(torch.pi * x[0])),
+            "initial": Initial(initial),
         },
         name="burgers1d",
     )

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import PcpinnError
+from ..invert.observations import Observations
+from ..invert.truth import Truth
+from ..problem.family import Family
 from ..problem.problem import Problem
+from ..problem.unknowns import Unknown
 from ..recipes import Registry
 from ..solution.reference import Reference
-from ..solve.method import METHODS
+from ..solve.method import INVERSE_METHODS, METHODS, Method
 from ..solve.settings import Settings, problem_is_over_time, resolve_preset
 
 PRESETS = ("quick", "default", "paper")
@@ -54,20 +59,29 @@ PAPER_STEPS: dict[str, Any] = PAPER | {
 }
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A benchmark problem.
+# Its inverse problems: Jacobi anew in every iteration; data alone first. Weights of the parts of its loss are not given.
+PAPER_INVERSE: dict[str, Any] = {k: v for k, v in PAPER.items() if k != "drop_tolerance"} | {
+    "preconditioner": "jacobi",
+    "refresh": 1,
+    "prior": "none",
+    "equation_weight": 1.0,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnyEntry(ABC):
+    """What all benchmark problems have.
 
     Attributes:
         name: on the command line and in the paper's tables.
         title, equation, domain, conditions: for people.
-        problem: makes the Problem from its parameters.
-        reference: makes the Reference from the same parameters.
         presets: changes to the default settings, by preset.
-        parameters: names and defaults of what `--set` may change about the problem itself.
+        parameters: names and defaults of what `--set` may change about the problem itself, and its data.
+        paper: the paper's relative error, its standard deviation, and its seconds, where they stand beside its tables (see
+            published.py); None if they do not.
         remark: what a user should know: deviations from the paper, mistakes in published data.
-        suites: of `pcpinn bench` that it is in, beside all and paper.
         order: its place in lists, from small to large.
+        source: of a user's file: its name and digest; empty for the catalog.
     """
 
     name: str
@@ -75,22 +89,29 @@ class Entry:
     equation: str
     domain: str
     conditions: str
-    problem: Callable[..., Problem]
-    reference: Callable[..., Reference]
     presets: Mapping[str, Mapping[str, Any]]
     parameters: Mapping[str, float] = field(default_factory=dict)
+    paper: tuple[float, float, float] | None = None
     remark: str = ""
-    suites: tuple[str, ...] = ()
     order: int = 1000
+    source: Mapping[str, str] = field(default_factory=dict)
+
+    methods: ClassVar[Registry[Method]]
+    home: ClassVar[str]  # the method that presets are made for
+    command: ClassVar[str]  # that solves it
+
+    @abstractmethod
+    def _base(self, **parameters: float) -> Problem:
+        """The problem; of an inverse one, that with the first guess of its unknowns."""
 
     def make(self, **parameters: float) -> Problem:
-        """The problem for given parameters.
+        """The problem for given parameters; of an inverse one, that with the first guess of its unknowns.
 
         Raises:
             PcpinnError: for parameters that make no sense.
         """
         try:
-            return self.problem(**parameters)
+            return self._base(**parameters)
         except ZeroDivisionError as error:
             given = ", ".join(f"{k}={v:g}" for k, v in parameters.items())
             raise PcpinnError(
@@ -98,7 +119,7 @@ class Entry:
             ) from error
 
     def resolve(
-        self, preset: str, changes: Mapping[str, Any], method: str = "pcpinn"
+        self, preset: str, changes: Mapping[str, Any], method: str | None = None
     ) -> tuple[dict[str, float], Settings]:
         """The problem's parameters and the settings of a preset for a method, with some of either changed.
 
@@ -108,11 +129,60 @@ class Entry:
         if preset not in self.presets:
             raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(self.presets)}")
         parameters, own, given = split_parameters(self.parameters, self.presets[preset], changes)
-        home, over_time = METHODS.find("pcpinn"), problem_is_over_time(self.make(**parameters))
-        return parameters, resolve_preset(METHODS.find(method), home, over_time, own, preset, given)
+        over_time, home = problem_is_over_time(self.make(**parameters)), self.methods.find(self.home)
+        return parameters, resolve_preset(self.methods.find(method or self.home), home, over_time, own, preset, given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry(AnyEntry):
+    """A benchmark problem.
+
+    Attributes:
+        problem: makes the Problem from its parameters.
+        reference: makes the Reference from the same parameters.
+        suites: of `pcpinn bench` that it is in, beside all and paper.
+    """
+
+    problem: Callable[..., Problem]
+    reference: Callable[..., Reference]
+    suites: tuple[str, ...] = ()
+
+    methods = METHODS
+    home = "pcpinn"
+    command = "solve"
+
+    def _base(self, **parameters: float) -> Problem:
+        return self.problem(**parameters)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InverseEntry(AnyEntry):
+    """A benchmark of unknown coefficients: a family of problems, data made from the truth with seeded noise, and the truth.
+
+    Attributes:
+        problem: parameters -> (function of the unknowns that makes the Problem, unknowns by name).
+        data: (seed, **parameters) -> observations.
+        truth: parameters -> Truth; None where it is not known.
+    """
+
+    problem: Callable[..., tuple[Callable[..., Problem], Mapping[str, Unknown]]]
+    data: Callable[..., Observations]
+    truth: Callable[..., Truth | None]
+
+    methods = INVERSE_METHODS
+    home = "infer"
+    command = "infer"
+
+    def family(self, **parameters: float) -> Family:
+        """Problem and unknowns together."""
+        return Family(*self.problem(**parameters))
+
+    def _base(self, **parameters: float) -> Problem:
+        return self.family(**parameters).base
 
 
 CATALOG: Registry[Entry] = Registry("problem", "problems", lambda entry: entry.order)
+INVERSE: Registry[InverseEntry] = Registry("inverse problem", "inverse_problems", lambda entry: entry.order)
 
 
 def split_parameters(

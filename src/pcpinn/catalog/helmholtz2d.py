@@ -13,18 +13,19 @@ from .entry import CATALOG, PAPER, Entry
 from .evaluation import grid_points
 
 
-def problem(A: float) -> Problem:
-    """Laplace u + u = (1 - 2 pi^2 A^2) sin(A pi x) sin(A pi y); u from the formula on the sides, zero for whole A."""
+def solution(x: torch.Tensor, A: float | torch.Tensor) -> torch.Tensor:
+    """u at one point (2,)."""
+    return torch.sin(A * torch.pi * x[0]) * torch.sin(A * torch.pi * x[1])
 
-    def u_exact(x: torch.Tensor) -> torch.Tensor:
-        return torch.sin(A * torch.pi * x[0]) * torch.sin(A * torch.pi * x[1])
 
-    whole = float(A).is_integer()
+def problem(A: float | torch.Tensor) -> Problem:
+    """Laplace u + u = (1 - 2 pi^2 A^2) sin(A pi x) sin(A pi y); u from the formula on the sides, zero for whole numbers A."""
+    whole = not isinstance(A, torch.Tensor) and float(A).is_integer()
     return Problem(
         Rectangle((0.0, 0.0), (1.0, 1.0), name="sides"),
         flux=lambda x, u: -u.grad,
-        source=lambda x, u: u.value - (1 - 2 * torch.pi**2 * A**2) * u_exact(x),
-        boundary={"sides": Dirichlet(0.0 if whole else u_exact)},
+        source=lambda x, u: u.value - (1 - 2 * torch.pi**2 * A**2) * solution(x, A),
+        boundary={"sides": Dirichlet(0.0 if whole else lambda x: solution(x, A))},
         name="helmholtz2d",
     )
 

@@ -17,33 +17,30 @@ from ..problem.family import Family
 from ..problem.problem import Problem
 from ..problem.unknowns import Unknown
 from ..progress import Progress
-from ..solve.method import INVERSE_METHODS
-from ..solve.settings import Settings, problem_is_over_time, resolve_preset
-from .begun import as_typed, named_again, read_begun, require_same
-from .inverse_entry import INVERSE, PAPER_INVERSE
-from .task import import_file
+from ..solve.settings import problem_is_over_time
+from .begun import entry_again, read_begun
+from .entry import INVERSE, InverseEntry
+from .task import AnyTask, begin
+from .user_file import inverse_file_entry
 
-_FILE_PRESETS: dict[str, dict[str, Any]] = {"default": {}, "quick": {"iterations": 20}, "paper": PAPER_INVERSE}
 _RESUMABLE = ("iterations", "time_limit")
 
 
-@dataclass(frozen=True)
-class InverseTask:
-    """What to infer, from which data, how, against which truth; `record` names it in run.json and result.json."""
+@dataclass(frozen=True, kw_only=True)
+class InverseTask(AnyTask):
+    """What to infer, from which data, how, against which truth."""
 
     problem: Callable[..., Problem]
     unknowns: Mapping[str, Unknown]
     data: Sequence[Observations]
-    settings: Settings
     truth: Truth | None
-    record: dict[str, Any]
 
-    def run(
-        self,
-        out: Path | None = None,
-        progress: Progress | None = None,
-        resume: bool = False,
-    ) -> InverseSolution:
+    @property
+    def target(self) -> Truth | None:
+        """The truth."""
+        return self.truth
+
+    def run(self, out: Path | None = None, progress: Progress | None = None, resume: bool = False) -> InverseSolution:
         """Infer, by the method of its settings."""
         return self.settings.method.solver(
             self.problem,
@@ -62,93 +59,46 @@ def find_inverse(
     name: str, preset: str, changes: Mapping[str, Any], data: Path | None = None, method: str = "infer"
 ) -> InverseTask:
     """An inverse problem of the catalog by name, or that of a .py file; with data from a CSV file, if one is named."""
-    task = (
-        _from_file(Path(name), preset, changes, data is not None, method)
-        if name.endswith(".py")
-        else _from_catalog(name, preset, changes, method)
-    )
+    entry = inverse_file_entry(Path(name)) if name.endswith(".py") else INVERSE.find(name)
+    task = make_inverse(entry, preset, changes, method)
     if data is None:
+        if not task.data:
+            raise PcpinnError(f"{name} has no data", "name a table with --data FILE.csv, or define data in the file")
         return task
     base = Family(task.problem, task.unknowns).base
-    has_time = problem_is_over_time(base)
-    sets = read_observations(data, base, has_time)
+    sets = read_observations(data, base, problem_is_over_time(base))
     record = {**task.record, "data_file": {"name": data.name, "sha256": hashlib.sha256(data.read_bytes()).hexdigest()}}
-    truth = task.truth if name.endswith(".py") else None  # other data, other truth
-    return replace(task, data=sets, record=record, truth=truth)
+    return replace(
+        task, data=sets, record=record, truth=task.truth if entry.source else None
+    )  # other data, other truth
+
+
+def make_inverse(entry: InverseEntry, preset: str, changes: Mapping[str, Any], method: str = "infer") -> InverseTask:
+    """An entry with settings and data."""
+    parameters, settings, record = begin(entry, preset, changes, method)
+    build, unknowns = entry.problem(**parameters)
+    data = entry.data(settings.run.seed, **parameters)
+    sets = (data,) if isinstance(data, Observations) else tuple(data)
+    truth = entry.truth(**parameters)
+    return InverseTask(problem=build, unknowns=unknowns, data=sets, settings=settings, truth=truth, record=record)
 
 
 def inverse_of_run(folder: Path, problem_file: Path | None, changes: Mapping[str, Any]) -> InverseTask:
-    """The task that a run folder was begun with, with the data that lie there; a user's file has to be named again."""
+    """The task that a run folder was begun with, with the data that lie there; a user's file has to be named again.
+
+    Raises:
+        PcpinnError: for a run of a method that cannot go on, or anything else the user can correct.
+    """
     begun = read_begun(folder, changes, _RESUMABLE)
-    record, kind = begun.record, begun.kind
-    if kind == "catalog":
-        task = _from_catalog(begun.name, begun.preset, begun.parameters)
-    else:
-        task = _from_file(named_again(problem_file, begun.source, folder), begun.preset, {}, True)
-        require_same(task.record["source"], begun.source, problem_file)
+    method = begun.record.get("method")
+    if method != "infer":
+        raise PcpinnError(f"a run of method {method} cannot be resumed", "start it again in another folder")
+    entry = entry_again(begun.source, problem_file, folder, INVERSE.find, inverse_file_entry)
+    task = make_inverse(entry, begun.preset, begun.parameters)
     kept = read_data(folder / "data.safetensors")
     if task.data and len(task.data) == len(kept):  # observables are functions, which the folder does not keep
         kept = tuple(replace(k, observable=d.observable) for k, d in zip(kept, task.data, strict=True))
-    truth = None if "data_file" in record and kind == "catalog" else task.truth
-    more = {"set": begun.changes} | ({"data_file": record["data_file"]} if "data_file" in record else {})
-    return replace(task, settings=begun.settings(), data=kept, truth=truth, record={**task.record, **more})
-
-
-def _from_catalog(name: str, preset: str, changes: Mapping[str, Any], method: str = "infer") -> InverseTask:
-    entry = INVERSE.get(name)
-    if entry is None:
-        raise PcpinnError(
-            f"there is no inverse problem {name!r}", f"use {', '.join(INVERSE.names())}, or a .py file of your own"
-        )
-    parameters, settings = entry.resolve(preset, changes, method)
-    record: dict[str, Any] = {
-        "problem": entry.name,
-        "preset": preset,
-        "problem_parameters": parameters,
-        "set": as_typed(changes),
-        "source": {"kind": "catalog", "name": entry.name},
-    }
-    if entry.paper is not None:
-        record["paper_l2re"] = entry.paper[0]
-    build, unknowns = entry.problem(**parameters)
-    return InverseTask(
-        build, unknowns, (entry.data(settings.run.seed, **parameters),), settings, entry.truth(**parameters), record
-    )
-
-
-def _from_file(
-    path: Path, preset: str, changes: Mapping[str, Any], data_given: bool, method: str = "infer"
-) -> InverseTask:
-    """A file defines `problem` (a function of the unknowns), `unknowns`, and may define `data`, `truth` and `settings`."""
-    if preset not in _FILE_PRESETS:
-        raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(_FILE_PRESETS)}")
-    module = import_file(path)
-    build, unknowns = getattr(module, "problem", None), getattr(module, "unknowns", None)
-    if not callable(build) or not isinstance(unknowns, Mapping):
-        raise PcpinnError(
-            f"{path} defines no inverse problem",
-            "define problem(a), a function of the unknowns that returns a pcpinn.Problem, and unknowns = {'a': ...}",
-        )
-    own = getattr(module, "settings", {})
-    if not isinstance(own, Mapping):
-        raise PcpinnError(f"settings in {path} is not a dict", "write settings = {'cells': (8, 8)}")
-    data, truth = getattr(module, "data", ()), getattr(module, "truth", None)
-    sets = (data,) if isinstance(data, Observations) else tuple(data)
-    if not sets and not data_given:
-        raise PcpinnError(f"{path} has no data", "name a table with --data FILE.csv, or define data in the file")
-    if truth is not None and not isinstance(truth, Truth):
-        raise PcpinnError(f"truth in {path} is not a Truth", "write truth = pcpinn.Truth(points, u, {'a': values})")
-    source = {"kind": "file", "name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-    base = Family(build, unknowns).base
-    home, preset_keys = INVERSE_METHODS.find("infer"), {**own, **_FILE_PRESETS[preset]}
-    over_time = problem_is_over_time(base)
-    settings = resolve_preset(INVERSE_METHODS.find(method), home, over_time, preset_keys, preset, changes)
-    name = base.name if base.name != "problem" else path.stem
-    return InverseTask(
-        build,
-        unknowns,
-        sets,
-        settings,
-        truth,
-        {"problem": name, "preset": preset, "problem_parameters": {}, "set": as_typed(changes), "source": source},
-    )
+    more = {k: begun.record[k] for k in ("data_file",) if k in begun.record}
+    truth = None if more and not entry.source else task.truth
+    record = {**task.record, "set": begun.changes, **more}
+    return replace(task, settings=begun.settings(), data=kept, truth=truth, record=record)

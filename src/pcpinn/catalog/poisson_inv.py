@@ -15,8 +15,8 @@ from ..problem.conditions import Condition, Dirichlet, Free
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..problem.unknowns import Coefficient, Unknown
+from .entry import INVERSE, PAPER_INVERSE, InverseEntry
 from .evaluation import grid_points
-from .inverse_entry import INVERSE, PAPER_INVERSE, InverseEntry
 
 SIDES = ("left", "right", "bottom", "top")
 

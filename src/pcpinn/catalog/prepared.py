@@ -15,8 +15,10 @@ from ..solution.reference import Reference
 from ..solve.build import make_mesh
 from ..solve.method import METHODS
 from ..solve.settings import Settings, resolve_preset
-from .begun import as_typed
-from .task import Task, catalog_task, same_file
+from .begun import as_typed, entry_again
+from .find import find_entry
+from .task import Task, make_task
+from .user_file import file_entry
 
 SUFFIX = ".pcpinn"
 _FORMAT = 1
@@ -71,12 +73,8 @@ def read_prepared(
         if metadata["prepared"] != _FORMAT:
             raise PcpinnError(f"{path} has format {metadata['prepared']!r}", f"this version reads format {_FORMAT}")
         record, source = metadata["record"], metadata["record"]["source"]
-        if source["kind"] == "catalog":
-            task = catalog_task(
-                source["name"], record["preset"], record.get("problem_parameters") or {}, reference=False
-            )
-        else:
-            task = same_file(problem_file, source, record["preset"], path, record.get("problem_parameters") or {})
+        entry = entry_again(source, problem_file, path, find_entry, file_entry)
+        task = make_task(entry, record["preset"], record.get("problem_parameters") or {}, reference=False)
         kept = Settings.from_dict(metadata["settings"])  # after the file, which may define recipes that they name
         over_time, preset = kept.over_time, str(record["preset"])
         settings = resolve_preset(METHODS.find(method), kept.method, over_time, kept.asked, preset, changes)

@@ -17,11 +17,12 @@ LENGTH = 8.0
 _SLOW, _FAST = np.pi / 8, np.pi / 2
 
 
-def _initial(x: torch.Tensor) -> torch.Tensor:
+def initial(x: torch.Tensor) -> torch.Tensor:
+    """u at t = 0."""
     return torch.sin(_SLOW * x[0]) + 0.5 * torch.sin(_FAST * x[0])
 
 
-def problem(C: float) -> Problem:
+def problem(C: float | torch.Tensor) -> Problem:
     """u_tt - C^2 u_xx = f."""
 
     def source(x: torch.Tensor, t: torch.Tensor, u: Local) -> torch.Tensor:
@@ -35,7 +36,7 @@ def problem(C: float) -> Problem:
         boundary={
             "left": Dirichlet(0.0),
             "right": Dirichlet(0.0),
-            "initial": Initial(_initial, rate=0.0),
+            "initial": Initial(initial, rate=0.0),
         },
         name="wave1d",
     )

@@ -13,20 +13,20 @@ from rich.console import Console
 from rich.table import Table
 
 from ..catalog import CATALOG, INVERSE
+from ..catalog.inverse_task import inverse_of_run
 from ..catalog.prepared import SUFFIX, read_prepared, write_prepared
-from ..catalog.task import Task, catalog_task, find_task, task_from_file, task_of_run
+from ..catalog.task import AnyTask, catalog_task, find_task, task_of_run
 from ..errors import PcpinnError, PcpinnWarning
 from ..solution.folder import read_run, require_free
 from ..solution.load import load
 from ..solution.over_time import FPS, FRAMES
 from ..solution.reference import Reference
-from ..solution.solution import Solution
 from .bench import bench, report
-from .conclude import conclude, describe
+from .conclude import carry_out, conclude
 from .condition import condition
-from .display import result_table, standard_output_kept_clean, working_progress
+from .display import standard_output_kept_clean, working_progress
 from .doctor import doctor
-from .infer import infer, resume_inverse
+from .infer import infer
 from .options import AsJson, Changes, free_folder, movie_path, pairs
 from .reference import reference_app
 from .settings import settings
@@ -58,10 +58,8 @@ def list_problems() -> None:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("problem", style="bold", no_wrap=True)
     table.add_column("what it is")
-    for entry in CATALOG:
-        table.add_row(entry.name, entry.title)
-    for inverse in INVERSE:
-        table.add_row(inverse.name, f"{inverse.title} (pcpinn infer)")
+    for entry in (*CATALOG, *INVERSE):
+        table.add_row(entry.name, entry.title + ("" if entry.command == "solve" else f" (pcpinn {entry.command})"))
     Console().print(table)
 
 
@@ -90,8 +88,8 @@ def solve(
         task = task.compared_with(published) if published is not None else task
         folder = out or free_folder(Path("runs") / f"{task.record['problem']}-{task.record['preset']}")
         require_free(folder)
-        solution = _carry_out(task, folder, resume=False)
-    conclude(solution, folder, result_table(solution.result), as_json)
+        solution = carry_out(task, folder, resume=False)
+    conclude(solution, folder, as_json)
 
 
 @app.command()
@@ -118,13 +116,15 @@ def resume(
     as_json: AsJson = False,
 ) -> None:
     """Continue an interrupted run (or, with --set iterations=N, a finished one)."""
-    if read_run(folder).get("method") == "infer" or (folder / "data.safetensors").exists():
-        resume_inverse(folder, problem, pairs(changes), as_json)
-        return
+    inverse = read_run(folder).get("method") == "infer" or (folder / "data.safetensors").exists()
     with standard_output_kept_clean():
-        task = task_of_run(folder, problem, pairs(changes), published)
-        solution = _carry_out(task, folder, resume=True)
-    conclude(solution, folder, result_table(solution.result), as_json)
+        task: AnyTask = (
+            inverse_of_run(folder, problem, pairs(changes))
+            if inverse
+            else task_of_run(folder, problem, pairs(changes), published)
+        )
+        solution = carry_out(task, folder, resume=True)
+    conclude(solution, folder, as_json)
 
 
 @app.command()
@@ -221,14 +221,6 @@ def main(arguments: list[str] | None = None) -> None:
         warnings.showwarning = usual
 
 
-def _carry_out(task: Task, folder: Path, resume: bool) -> Solution:
-    """Run the task under a progress display, then draw and describe what came out."""
-    with working_progress() as progress:
-        solution = task.run(folder, progress, resume=resume)
-    describe(solution, folder, task.reference)
-    return solution
-
-
 def _reference_of(folder: Path, problem: Path | None) -> Reference | None:
     """The reference of a recorded run, where it can be had without running code that the folder names."""
     record = read_run(folder)
@@ -237,7 +229,7 @@ def _reference_of(folder: Path, problem: Path | None) -> Reference | None:
         return catalog_task(
             str(source.get("name")), str(record.get("preset")), record.get("problem_parameters") or {}
         ).reference
-    return task_from_file(problem, "default", {}).reference if problem is not None else None
+    return find_task(str(problem), "default", {}).reference if problem is not None else None
 
 
 def _one_line_warnings(console: Console) -> Any:

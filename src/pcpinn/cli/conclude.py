@@ -1,38 +1,42 @@
-"""What every command that runs a solve does at its end: picture, report, table, paths, JSON, exit code."""
+"""What every command that runs a task does: the run, picture and report; then table, paths, JSON, exit code."""
 
 from __future__ import annotations
 
 import json
 import warnings
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
+from ..catalog.task import AnyTask
 from ..errors import PcpinnError, PcpinnWarning
 from ..solution.report import write_report
 from ..solution.solution import Solution
+from .display import working_progress
+from .run_table import run_table
 
 
-def describe(solution: Solution, folder: Path, reference: Any) -> None:
-    """Draw it beside what it is compared with, and write its report."""
+def carry_out(task: AnyTask, folder: Path, resume: bool) -> Solution:
+    """Run a task under a progress display, draw what came out beside what it is compared with, and write its report."""
+    with working_progress() as progress:
+        solution = task.run(folder, progress, resume)
     try:
-        solution.plot(folder / "solution.png", reference)
+        solution.plot(folder / "solution.png", task.target)
     except PcpinnError as error:  # a node without matplotlib: the run itself is fine
         warnings.warn(f"no picture: {error.problem}", PcpinnWarning, stacklevel=1)
     write_report(solution, folder)
+    return solution
 
 
-def conclude(solution: Solution, folder: Path, table: Table, as_json: bool) -> None:
+def conclude(solution: Solution, folder: Path, as_json: bool) -> None:
     """Print what came out and where it lies.
 
     Raises:
         typer.Exit: when training ended in values that are not finite.
     """
     console = Console(stderr=as_json)
-    console.print(table)
+    console.print(run_table(solution.result))
     for label, path in (("run", folder), ("picture", folder / "solution.png"), ("report", folder / "report.html")):
         if path.exists():
             console.print(f"{label:>8}  {path}", soft_wrap=True, highlight=False, markup=False)

@@ -7,12 +7,10 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -128,80 +126,6 @@ def standard_output_kept_clean() -> Iterator[None]:
         sys.stdout.flush()
         os.dup2(saved, 1)
         os.close(saved)
-
-
-def number(value: float | None) -> str:
-    """Three digits, or a dash."""
-    return "-" if value is None else f"{value:.2e}"
-
-
-def run_table(result: dict[str, Any]) -> Table:
-    """An empty table with the name of a run: what, its value, a remark."""
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        title=f"{escape(str(result['problem']))}  ({result['preset'] or 'own'} preset, seed {result['seed']})",
-    )
-    table.add_column("what")
-    table.add_column("value", justify="right")
-    table.add_column("", style="dim", overflow="fold")
-    return table
-
-
-def result_table(result: dict[str, Any]) -> Table:
-    """Errors by part, times and sizes, beside the paper's figure."""
-    errors, times = result["errors"], result["time"]
-    table = run_table(result)
-    reference = result["reference"]
-    if reference is not None:
-        paper = paper_result(result["problem"])
-        beside = f"paper {paper.mean:.2e}" if paper else ""
-        table.add_row("error L2RE", number(errors["l2re"]), beside, style="bold")
-        table.add_row("  of training", number(errors["training"]), "network against discrete solution")
-        table.add_row("  of discretisation", number(errors["discretisation"]), "discrete solution against reference")
-        table.add_row("  of the reference", number(reference["error"]), reference["kind"])
-        table.add_row("error L1RE / max", f"{number(errors['l1re'])} / {number(errors['max'])}", "")
-    else:
-        table.add_row(
-            "training error", number(errors["training"]), "network against discrete solution; no reference given"
-        )
-    published = result.get("published")
-    if published is not None:
-        table.add_row(
-            "L2RE, published data",
-            number(published["l2re"]),
-            f"{escape(Path(published['file']).name)}, itself {number(published['distance'])} from an accurate solution",
-        )
-    if errors.get("estimate") is not None:
-        how = result["certificate"]["how"]
-        table.add_row(
-            "error estimate", number(errors["estimate"]), f"without reference: {how}; bound {number(errors['bound'])}"
-        )
-    p = result["preconditioner"]
-    table.add_row(
-        "time", f"{times['total_s']:.1f} s", f"setup {times['setup_s']:.1f} s, training {times['train_s']:.1f} s"
-    )
-    table.add_row("iterations", str(result["iterations"]), f"{result['optimiser']}, stopped by {result['stopped_by']}")
-    newton = result.get("newton")
-    if newton is not None:
-        last = next((c for c in reversed(newton["corrections"]) if c is not None), None)
-        built = f"last correction {number(last)}, P built {newton['preconditioners_built']} times"
-        table.add_row("Newton steps", str(newton["iterations"]), f"{newton['linearisation']}, {built}")
-    marched = result.get("march")
-    if marched is not None:
-        each = f"{marched['scheme']}, {marched['newton_iterations']} Newton steps"
-        table.add_row(
-            "windows", str(marched["windows"]), f"{each}, residual at most {number(marched['largest_residual'])}"
-        )
-    table.add_row(
-        "unknowns", str(result["dofs"]), f"{result['parameters']} weights" + (" per window" if marched else "")
-    )
-    table.add_row(
-        "preconditioner",
-        p["name"],
-        (f"set up in {p['setup_s']:.2f} s" if "setup_s" in p else "")
-        + (f", fill {p['fill']:.1f}" if "fill" in p else ""),
-    )
-    return table
 
 
 def published_table(problem: str) -> Table | None:

@@ -16,7 +16,8 @@ from ..catalog.makers.maker import Maker
 from ..catalog.reference_file import read_shipped, write_reference
 from ..errors import PcpinnError
 from ..solution.reference import Reference
-from .display import TerminalProgress, number, standard_output_kept_clean
+from .display import TerminalProgress, standard_output_kept_clean
+from .run_table import number
 
 reference_app = typer.Typer(
     help="Make certified references again, or check those that come with pcpinn.", no_args_is_help=True

@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..catalog import INVERSE, find_entry
-from ..catalog.task import presets_in_file, task_from_file
+from ..catalog import find_any
+from ..catalog.task import make_task
+from ..catalog.user_file import file_entry
 from ..problem.problem import Problem
 from ..recipes import as_text
 from .display import published_table, standard_output_kept_clean
@@ -28,24 +29,22 @@ def show(
     if name.endswith(".py"):
         _show_file(Path(name))
         return
-    inverse = INVERSE.get(name)
-    entry = inverse or find_entry(name)
-    console = Console()
+    console, entry = Console(), find_any(name)
     facts = {label: getattr(entry, label) for label in ("title", "equation", "domain", "conditions", "remark")}
     console.print(_facts(facts, entry.parameters))
     console.print(_presets(entry.presets))
     published = published_table(name)
     if published is not None:
         console.print(published)
-    if inverse is not None and inverse.paper is not None:
-        console.print(f"the paper: {inverse.paper[0]:.2e} for u and a together, {inverse.paper[2]:g} s")
-    console.print(f"solve it: pcpinn {'infer' if inverse else 'solve'} {name}")
+    if entry.paper is not None:
+        console.print(f"the paper: {entry.paper[0]:.2e} for u and a together, {entry.paper[2]:g} s")
+    console.print(f"solve it: pcpinn {entry.command} {name}")
 
 
 def _show_file(path: Path) -> None:
     with standard_output_kept_clean():
-        task = task_from_file(path, "default", {})
-        presets = presets_in_file(path)
+        entry = file_entry(path)
+        task = make_task(entry, "default", {})
     console, problem = Console(), task.problem
     functions = [what for what in ("density", "flux", "source") if getattr(problem, what) is not None]
     facts = {
@@ -60,7 +59,7 @@ def _show_file(path: Path) -> None:
         "reference": "" if task.reference is None else f"{task.reference.kind}, {len(task.reference.points)} points",
     }
     console.print(_facts(facts, task.record["problem_parameters"]))
-    console.print(_presets(presets))
+    console.print(_presets(entry.presets))
     console.print(f"solve it: pcpinn solve {path}")
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..catalog.task import import_file
+from ..catalog.user_file import import_file
 from ..errors import PcpinnError
 from ..solution.folder import require_free
 from ..study import STUDIES, Study, conduct, find_study, is_unfinished, read_study, write_study

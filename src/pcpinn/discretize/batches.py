@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 import skfem
 import torch
 from torch import Tensor
@@ -28,21 +29,38 @@ class Batch:
     normals: Tensor | None = None  # (e, q, d)
 
     def state(self, u: Tensor) -> Tensor:
-        """Degrees of freedom (N,) -> value and gradient of each component at the points: (e * q, C, 1 + d)."""
-        parts = [torch.einsum("eqmb,eb->eqm", s, u[i]) for s, i in zip(self.shapes, self.unknowns, strict=True)]
-        return torch.stack(parts, dim=2).flatten(0, 1)
+        """Degrees of freedom (N,) -> value and gradient of each component at the points: (e * q, C, 1 + d).
+
+        Those of several moments (z, N) give (z * e * q, C, 1 + d), moment by moment.
+        """
+        parts = [
+            torch.einsum("eqmb,...eb->...eqm", s, u[..., i]) for s, i in zip(self.shapes, self.unknowns, strict=True)
+        ]
+        return torch.stack(parts, dim=-2).flatten(0, -3)
+
+    def jet(self, now: Tensor, rate: Tensor) -> Tensor:
+        """The same with rates: (..., C, 2, 1 + d)."""
+        return torch.stack([self.state(now), self.state(rate)], 2)
 
     @property
     def points(self) -> Tensor:
         """(e * q, d)."""
         return self.x.flatten(0, 1)
 
-    def at(self, t: float) -> tuple[Tensor, Tensor]:
-        """The points at a moment of time, and their normals in space-time: (e * q, d + 1) each."""
-        x = self.points
-        time = torch.full((len(x), 1), t, dtype=torch.float64, device=x.device)
-        normals = torch.zeros_like(x) if self.normals is None else self.normals.flatten(0, 1)
-        return torch.cat([x, time], 1), torch.cat([normals, torch.zeros_like(time)], 1)
+    @property
+    def outward(self) -> Tensor:
+        """Normals (e * q, d); zero in cells."""
+        return torch.zeros_like(self.points) if self.normals is None else self.normals.flatten(0, 1)
+
+    def at(self, *times: float) -> tuple[Tensor, Tensor]:
+        """The points at moments of time, and their normals in space-time: (z * e * q, d + 1) each, moment by moment."""
+        return at_moments(self.points, times), at_moments(self.outward, [0.0] * len(times))
+
+
+def at_moments(x: Tensor, times: Sequence[float]) -> Tensor:
+    """Points (n, d) at moments of time: (z * n, d + 1), moment by moment."""
+    t = torch.tensor(times, dtype=torch.float64, device=x.device)
+    return torch.cat([x.repeat(len(t), 1), t.repeat_interleave(len(x))[:, None]], 1)
 
 
 def carrying(batch: Batch, coefficients: Tensor | None) -> Batch:
@@ -114,31 +132,57 @@ def _physical(phi: np.ndarray, gradient: np.ndarray) -> Tensor:
     return torch.from_numpy(np.concatenate([value, gradient], axis=2))
 
 
-def scatter(r: Tensor, batch: Batch, out: Tensor) -> Tensor:
-    """Test (e, q, C, m) against the first m of (value, gradient) of each shape function and add up."""
+def scatter(r: Tensor, batch: Batch, out: Tensor, at_once: bool = False) -> Tensor:
+    """Test (..., e, q, C, m) against the first m of (value, gradient) of each shape function and add up in r (..., N).
+
+    Args:
+        r: what to add to.
+        batch: where.
+        out: of each moment, if there are several.
+        at_once: apply the weights of the quadrature before all sums, not between them: faster for many moments.
+    """
+    if at_once:
+        out = out * batch.dx[..., None, None]
     for k, (shapes, unknowns) in enumerate(zip(batch.shapes, batch.unknowns, strict=True)):
-        local = torch.einsum("eqmb,eqm,eq->eb", shapes[:, :, : out.shape[3]], out[:, :, k], batch.dx)
-        r = r.index_add(0, unknowns.reshape(-1), local.reshape(-1))
+        test, tested = shapes[:, :, : out.shape[-1]], out[..., k, :]
+        local = (
+            torch.einsum("eqmb,...eqm->...eb", test, tested)
+            if at_once
+            else torch.einsum("eqmb,...eqm,eq->...eb", test, tested, batch.dx)
+        )
+        r = r.index_add(-1, unknowns.reshape(-1), local.flatten(-2))
     return r
 
 
 def local_matrices(batch: Batch, jacobian: Tensor) -> Entries:
     """Contract (e, q, C, m, C, 1 + d) with the shape functions; blocks of components that do not couple are left out."""
-    entries: Entries = []
-    weighted = jacobian * batch.dx[:, :, None, None, None, None]
-    for i, (test, rows) in enumerate(zip(batch.shapes, batch.unknowns, strict=True)):
-        tested = test[:, :, : jacobian.shape[3]].flatten(1, 2)  # (e, q m, b)
-        for j, (trial, columns) in enumerate(zip(batch.shapes, batch.unknowns, strict=True)):
-            block = weighted[:, :, i, :, j]  # (e, q, m, 1 + d)
-            if not block.any():
-                continue
-            moved = torch.matmul(block, trial).flatten(1, 2)  # (e, q m, b')
-            local = torch.matmul(tested.transpose(1, 2), moved)
-            entries.append(
-                (
-                    rows[:, :, None].expand_as(local).reshape(-1).numpy(),
-                    columns[:, None, :].expand_as(local).reshape(-1).numpy(),
-                    local.reshape(-1).numpy(),
-                )
-            )
-    return entries
+    C = range(len(batch.shapes))
+    blocks = ((i, j, jacobian[:, :, i, :, j]) for i in C for j in C)
+    return [
+        placed(batch.unknowns[i], batch.unknowns[j], contracted(batch, i, j, block))
+        for i, j, block in blocks
+        if block.any()
+    ]
+
+
+def contracted(batch: Batch, i: int, j: int, block: Tensor) -> Tensor:
+    """Integrate (..., e, q, m, 1 + d) with test functions of component i and trial functions of j: (..., e, b, b')."""
+    moved = torch.matmul(block * batch.dx[:, :, None, None], batch.shapes[j]).flatten(-3, -2)  # (..., e, q m, b')
+    tested = batch.shapes[i][:, :, : block.shape[-2]].flatten(1, 2)  # (e, q m, b)
+    return torch.matmul(tested.transpose(1, 2), moved)
+
+
+def placed(rows: Tensor, columns: Tensor, local: Tensor) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Local matrices (e, b, b') as entries, with the numbers of their rows (e, b) and columns (e, b')."""
+    spread = rows[:, :, None].expand_as(local), columns[:, None, :].expand_as(local), local
+    return tuple(part.reshape(-1).numpy() for part in spread)  # type: ignore[return-value]
+
+
+def sparse(entries: Entries, shape: tuple[int, int]) -> sp.csr_matrix:
+    """The matrix of entries, those that meet added up."""
+    if not entries:
+        return sp.csr_matrix(shape)
+    rows, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
+    matrix = sp.coo_matrix((values, (rows, columns)), shape=shape).tocsr()
+    matrix.sum_duplicates()
+    return matrix

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,27 +19,29 @@ from torch import Tensor
 from ..errors import PcpinnError
 from ..mesh.slab_mesh import ENDS, SlabMesh
 from ..problem.problem import Problem
-from .batches import Batch, Entries, carrying, cell_batches, facet_batch, local_matrices, scatter
+from .batches import Entries, at_moments, local_matrices, scatter, sparse
 from .constraints import Constraints, carried, find_constraints
-from .jets import Jets, boundary_jacobian, boundary_state
+from .integrand import Integrand, jets_in_cells, jets_on_boundary
 from .kronecker import Kronecker
-from .pointwise import BoundaryFlux, Pointwise
+from .pointwise import BoundaryFlux
 from .slab_checks import check_slabs
 from .space import Space
 from .time_scheme import SCHEMES, TimeScheme
+from .weak_form import WeakForm
 
 _CHUNK_POINTS = 200_000
 _SAMPLES = 64
 
 
-class TimeSlabs:
+class TimeSlabs(WeakForm):
     """The discretisation of a problem on a mesh of space times slabs of time.
 
     Attributes:
-        coefficients: (n, K) nodal values in space that a problem on extended points sees there (see problem/family.py).
+        strong: time derivatives are those of the polynomials; if not, they are tested, too.
     """
 
     name = "slabs"
+    not_facets = ENDS
 
     def __init__(
         self,
@@ -57,20 +59,12 @@ class TimeSlabs:
         if not 1 <= order <= 12:
             raise PcpinnError(f"order={order} is not between 1 and 12", "use more slabs instead of a higher order")
         problem.check_boundaries(mesh.boundary_names)
-        self.problem, self.mesh = problem, mesh
-        self.scheme = TimeScheme(scheme, mesh.times, order)
-        self.space = Space(mesh.space, problem.unknowns, degree, quadrature, element)
-        self.pointwise = Pointwise(problem)
-        self.jets = Jets(self.pointwise, strong=scheme != "galerkin")
-        self.coefficients = coefficients
+        self.strong = scheme != "galerkin"
+        space = Space(mesh.space, problem.unknowns, degree, quadrature, element)
+        inside = partial(jets_in_cells, strong=self.strong)
+        super().__init__(problem, space, inside, jets_on_boundary, coefficients)
+        self.mesh, self.scheme = mesh, TimeScheme(scheme, mesh.times, order)
         check_slabs(problem, scheme, self.sample_points())
-
-    def with_coefficients(self, c: Tensor) -> TimeSlabs:
-        """The same with other coefficients (n, K); what does not depend on them is shared."""
-        other = object.__new__(TimeSlabs)  # all checks have been made
-        other.problem, other.mesh, other.scheme, other.space = self.problem, self.mesh, self.scheme, self.space
-        other.pointwise, other.jets, other.coefficients = self.pointwise, self.jets, c
-        return other
 
     @property
     def layer_size(self) -> int:
@@ -81,11 +75,6 @@ class TimeSlabs:
     def size(self) -> int:
         """Number of degrees of freedom N = L n."""
         return self.scheme.layer_count * self.layer_size
-
-    @property
-    def components(self) -> int:
-        """Number of scalar components C."""
-        return self.space.components
 
     @cached_property
     def unknown_nodes(self) -> np.ndarray:
@@ -137,7 +126,7 @@ class TimeSlabs:
 
     def sample_points(self, count: int = _SAMPLES) -> Tensor:
         """Some points (m, d) of space-time."""
-        x = self._sample_space(count)
+        x = self.samples(count)
         moments = self.scheme.moments
         t = moments[np.linspace(0, len(moments) - 1, len(x)).astype(int)]
         return torch.from_numpy(np.column_stack([x, t]))
@@ -145,10 +134,7 @@ class TimeSlabs:
     def boundary_samples(self) -> Iterator[tuple[BoundaryFlux, Tensor, Tensor]]:
         """Each boundary of space with natural conditions: its flux, some points and the normals there."""
         for flux, batch in self.facets():
-            assert batch.normals is not None
-            t = torch.full((len(batch.points), 1), float(self.scheme.moments[0]), dtype=torch.float64)
-            normals = batch.normals.flatten(0, 1)
-            yield flux, torch.cat([batch.points, t], 1), torch.cat([normals, torch.zeros_like(t)], 1)
+            yield flux, *batch.at(self.scheme.moments[0])
 
     def interpolate(self, u: np.ndarray, x: np.ndarray) -> np.ndarray:
         """The discrete function at points x (m, d): (m, C). Points that share their place in space are found once."""
@@ -169,19 +155,17 @@ class TimeSlabs:
         """R(u) (N,), constraints not yet applied."""
         table = u.detach().numpy().reshape(self.scheme.layer_count, self.layer_size)
         jets = [torch.from_numpy(np.ascontiguousarray(t @ table)) for t in self.scheme.trial]
-        parts = 1 if self.jets.strong else 2
-        tested = torch.zeros(len(self.scheme.moments), parts, self.layer_size, dtype=torch.float64)
-        for batch in self.cells():
+        count = len(self.scheme.moments)
+        tested = torch.zeros(count, 1 if self.strong else 2, self.layer_size, dtype=torch.float64)
+        for integrand, batch in self.parts():
             step = max(1, _CHUNK_POINTS // batch.dx.numel())
-            for start in range(0, len(self.scheme.moments), step):
+            for start in range(0, count, step):
                 q = slice(start, start + step)
-                self._add_cells(tested, batch, [j[q] for j in jets], q)
-        for flux, batch in self.facets():
-            for k, t in enumerate(self.scheme.moments):
-                x, n = batch.at(float(t))
-                state = boundary_state(batch, [j[k] for j in jets])
-                g = flux.evaluate(x, n, state).unflatten(0, batch.dx.shape)[..., None]
-                tested[k, 0] = scatter(tested[k, 0], batch, -g)
+                state = torch.stack([torch.stack([batch.state(row) for row in j[q]]).flatten(0, 1) for j in jets], 2)
+                out = integrand.evaluate(*batch.at(*self.scheme.moments[q]), state)
+                for k, one in enumerate(out.unflatten(0, (-1, *batch.dx.shape)), start):
+                    for a, rows in self._tested(one.shape[-1]):
+                        tested[k, a] = scatter(tested[k, a], batch, one[..., rows])
         result = self.scheme.test @ tested[:, 0].numpy()
         if self.scheme.test_rate is not None:
             result += self.scheme.test_rate @ tested[:, 1].numpy()
@@ -249,93 +233,44 @@ class TimeSlabs:
                 terms.append((sp.csr_matrix(([1.0], ([layer % count], [layer % count])), shape=(count, count)), K))
         return terms
 
-    def _add_cells(self, tested: Tensor, batch: Batch, jets: list[Tensor], q: slice) -> None:
-        """Weak form of the cells in a batch at the moments q, added to tested[q]."""
-        moments = torch.from_numpy(self.scheme.moments[q])
-        x = batch.points
-        points = torch.cat(
-            [x.repeat(len(moments), 1), moments.repeat_interleave(len(x))[:, None]], 1
-        )  # moment by moment
-        state = torch.stack(
-            [torch.stack([batch.state(row) for row in jet]).flatten(0, 1) for jet in jets], 2
-        )  # (moments * e * q, C, 2, 1 + dx)
-        out = self.jets.evaluate(points, state)
-        dx = self.mesh.space.dimension
-        for k, one in enumerate(out.unflatten(0, (len(moments), *batch.dx.shape))):
-            at = q.start + k
-            tested[at, 0] = scatter(tested[at, 0], batch, one[..., : 1 + dx])
-            if not self.jets.strong:
-                tested[at, 1] = scatter(tested[at, 1], batch, one[..., 1 + dx :])
+    def _tested(self, count: int) -> list[tuple[int, slice]]:
+        """Which rows of an integrand that has `count` are tested with functions (0), and which with their rates (1)."""
+        in_space = 1 + self.mesh.space.dimension
+        return [(0, slice(in_space))] + ([(1, slice(in_space, None))] if count > in_space else [])
 
     def _spatial_matrices(self, t: float, jet: list[Tensor] | None = None) -> dict[tuple[int, int], sp.csr_matrix]:
         """(test, derivative in time) -> matrix (n, n) of the weak form in space at a moment; absent where it vanishes."""
         entries: dict[tuple[int, int], Entries] = {}
-        zero = torch.zeros(self.layer_size, dtype=torch.float64)
-        jet = jet or [zero] * 2
-        dx = self.mesh.space.dimension
-        for batch in self.cells():
-            x, _ = batch.at(t)
-            state = torch.stack([batch.state(j) for j in jet], 2)
-            jacobian = self.jets.jacobian(x, state).unflatten(0, batch.dx.shape)  # (e, q, C, out, C, 2, 1 + dx)
-            for a, part in enumerate((jacobian[:, :, :, : 1 + dx], jacobian[:, :, :, 1 + dx :])):
+        jet = jet or [torch.zeros(self.layer_size, dtype=torch.float64)] * 2
+        for integrand, batch in self.parts():
+            jacobian = integrand.jacobian(*batch.at(t), batch.jet(*jet))
+            jacobian = jacobian.unflatten(0, batch.dx.shape)  # (e, q, C, m, C, 2, 1 + dx)
+            for a, rows in self._tested(jacobian.shape[3]):
                 for k in range(2):
-                    if part.shape[3] and bool(part[..., k, :].any()):
-                        entries.setdefault((a, k), []).extend(local_matrices(batch, part[..., k, :].contiguous()))
-        for flux, batch in self.facets():
-            x, n = batch.at(t)
-            jacobian = -flux.jacobian(x, n, boundary_state(batch, jet)).unflatten(0, batch.dx.shape)
-            for k, part in enumerate(boundary_jacobian(jacobian)):
-                if bool(part.any()):
-                    entries.setdefault((0, k), []).extend(local_matrices(batch, part[:, :, :, None]))
-        return {key: self._sparse(parts) for key, parts in entries.items()}
-
-    def _sparse(self, entries: Entries) -> sp.csr_matrix:
-        rows, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
-        matrix = sp.coo_matrix((values, (rows, columns)), shape=(self.layer_size,) * 2).tocsr()
-        matrix.sum_duplicates()
-        return matrix
+                    part = jacobian[:, :, :, rows, :, k]
+                    if bool(part.any()):
+                        entries.setdefault((a, k), []).extend(local_matrices(batch, part))
+        return {key: sparse(parts, (self.layer_size,) * 2) for key, parts in entries.items()}
 
     @cached_property
     def _steady(self) -> bool:
         """Whether the coefficients are the same at some points of space, at up to 200 moments."""
-        x = torch.from_numpy(self._sample_space(_SAMPLES))
-        shape = (len(x), self.components, 2, 1 + self.mesh.space.dimension)
-        state = torch.zeros(shape, dtype=torch.float64)
-
-        def at(t: float) -> Tensor:
-            return self.jets.jacobian(torch.cat([x, torch.full((len(x), 1), t, dtype=torch.float64)], 1), state)
-
+        sample = torch.from_numpy(self.samples(_SAMPLES))
+        places = [(self.inside, sample, torch.zeros_like(sample))]
+        places += [(self.through(flux), batch.points, batch.outward) for flux, batch in self.facets()]
         moments = self.scheme.moments
         chosen = moments[np.unique(np.linspace(0, len(moments) - 1, 200).astype(int))]
-        first = at(float(moments[0]))
-        same = all(torch.allclose(at(float(t)), first, rtol=1e-12, atol=1e-14) for t in chosen)
-        for flux, batch in self.facets():
-            if not same:
-                break
-            zero = torch.zeros(len(batch.points), self.components, 1 + self.mesh.dimension, dtype=torch.float64)
-            first = flux.jacobian(*batch.at(float(moments[0])), zero)
-            same = all(
-                torch.allclose(flux.jacobian(*batch.at(float(t)), zero), first, rtol=1e-12, atol=1e-14) for t in chosen
-            )
-        return same
 
-    def _sample_space(self, count: int) -> np.ndarray:
-        x = self.space.quadrature.x.reshape(-1, self.mesh.space.dimension)
-        x = x[np.linspace(0, len(x) - 1, min(count, len(x))).astype(int)]
-        if self.coefficients is None:
-            return x
-        return np.column_stack([self.space.scalar[0].interpolation(x) @ self.coefficients.numpy(), x])
+        def same(integrand: Integrand, x: Tensor, n: Tensor) -> bool:
+            state = torch.zeros(len(x), self.components, 2, 1 + self.mesh.space.dimension, dtype=torch.float64)
 
-    def cells(self) -> Iterator[Batch]:
-        """All cells of space."""
-        return (carrying(batch, self.coefficients) for batch in cell_batches(self.space))
+            def at(t: float) -> Tensor:
+                return integrand.jacobian(at_moments(x, [t]), at_moments(n, [0.0]), state)
 
-    def facets(self) -> Iterator[tuple[BoundaryFlux, Batch]]:
-        """Facets of space with natural conditions, and these."""
-        for name in self.problem.conditions:
-            flux = BoundaryFlux(self.problem, name)
-            if name not in ENDS and not flux.is_zero:
-                yield flux, carrying(facet_batch(self.space, self.mesh.space.facets(name)), self.coefficients)
+            first = at(moments[0])
+            return all(torch.allclose(at(t), first, rtol=1e-12, atol=1e-14) for t in chosen)
+
+        return all(same(*place) for place in places)
 
     def _end_terms(self, table: np.ndarray) -> Iterator[tuple[int, np.ndarray, sp.csr_matrix | None]]:
         """Prescribed fluxes through the ends of time (galerkin): time level, contribution (n,) and its matrix."""
@@ -346,10 +281,10 @@ class TimeSlabs:
             u, still = torch.from_numpy(table[layer].copy()), torch.zeros(self.layer_size, dtype=torch.float64)
             part, entries = torch.zeros(self.layer_size, dtype=torch.float64), []
             for batch in self.cells():
-                x, n = batch.at(float(self.scheme.layers[layer]))
+                x, n = batch.at(self.scheme.layers[layer])
                 n[:, -1] = side
-                state = boundary_state(batch, [u, still])
-                part = scatter(part, batch, -flux.evaluate(x, n, state).unflatten(0, batch.dx.shape)[..., None])
-                jacobian = -flux.jacobian(x, n, state).unflatten(0, batch.dx.shape)
-                entries += local_matrices(batch, boundary_jacobian(jacobian)[0][:, :, :, None])
-            yield layer, part.numpy(), self._sparse(entries) if entries else None
+                integrand, state = self.through(flux), batch.jet(u, still)
+                part = scatter(part, batch, integrand.evaluate(x, n, state).unflatten(0, batch.dx.shape))
+                jacobian = integrand.jacobian(x, n, state).unflatten(0, batch.dx.shape)
+                entries += local_matrices(batch, jacobian[..., 0, :])
+            yield layer, part.numpy(), sparse(entries, (self.layer_size,) * 2) if entries else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,10 +20,11 @@ from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import ENDS
 from ..problem.problem import Problem
-from .batches import Batch, cell_batches, facet_batch
-from .jets import Jets, boundary_jacobian, boundary_state
-from .pointwise import BoundaryFlux, Pointwise
+from .batches import Batch, at_moments, contracted, scatter
+from .integrand import Integrand, jets_in_cells, jets_on_boundary
+from .pointwise import BoundaryFlux
 from .space import Space
+from .weak_form import WeakForm
 
 _SAMPLES = 64
 _CHUNK_ENTRIES = 4_000_000  # numbers in the largest temporary
@@ -34,11 +35,11 @@ class _Place:
     """Where the local matrices of a batch go: (test component, trial component, positions (e, b, b')) in the pattern."""
 
     batch: Batch
-    flux: BoundaryFlux | None
+    integrand: Integrand
     positions: list[tuple[int, int, Tensor]]
 
 
-class SpatialForm:
+class SpatialForm(WeakForm):
     """R(t, u, u_t) of a problem over time, for degrees of freedom at the nodes of space, (n,).
 
     Args:
@@ -47,6 +48,8 @@ class SpatialForm:
         degree, quadrature, element: of the elements.
         device: where to compute. Functions of the problem that hold tensors of their own are called on the CPU.
     """
+
+    not_facets = ENDS
 
     def __init__(
         self,
@@ -57,11 +60,9 @@ class SpatialForm:
         device: torch.device | str = "cpu",
         element: str = "lagrange",
     ) -> None:
-        self.problem, self.mesh = problem, mesh
-        self.space = Space(mesh, problem.unknowns, degree, quadrature, element)
-        self.pointwise = Pointwise(problem)
-        self.jets = Jets(self.pointwise, strong=True)
-        self.size, self.components = self.space.size, self.space.components
+        space = Space(mesh, problem.unknowns, degree, quadrature, element)
+        super().__init__(problem, space, partial(jets_in_cells, strong=True), jets_on_boundary)
+        self.mesh, self.size = mesh, space.size
         self.identified = np.arange(self.size)
         self.device = torch.device(device)
         self._places: list[_Place] = []
@@ -74,8 +75,7 @@ class SpatialForm:
             times: some moments, to see what changes.
         """
         self.identified = identified
-        batches: list[tuple[BoundaryFlux | None, Batch]] = [(None, b) for b in cell_batches(self.space)]
-        batches += self._facets()
+        batches = list(self.parts())
         self._functions_on_host = self.device.type != "cpu" and not self._run_on_device(batches)
         self._find_pattern(batches, extra, times)
         self._find_constants(times)
@@ -86,12 +86,8 @@ class SpatialForm:
         """R (Q, n) at moments (Q,), values and rates (Q, n); rows of periodic nodes are added to those they repeat."""
         result = torch.zeros(len(times), self.size, dtype=torch.float64, device=self.device)
         for place, some in self._parts(times):
-            batch = place.batch
-            out = self._out(place, times[some], U[some], rates[some], jacobian=False)  # (z, e, q, C, m)
-            for k, (shapes, unknowns) in enumerate(zip(batch.shapes, batch.unknowns, strict=True)):
-                tested = out[:, :, :, k] * batch.dx[None, :, :, None]
-                local = torch.einsum("eqmb,zeqm->zeb", shapes[:, :, : out.shape[4]], tested)
-                result[some] = result[some].index_add(1, unknowns.reshape(-1), local.flatten(1))
+            out = self._out(place, place.integrand.evaluate, times[some], U[some], rates[some])  # (z, e, q, C, m)
+            result[some] = scatter(result[some], place.batch, out, at_once=True)
         return result
 
     def matrices(self, times: np.ndarray, U: Tensor, rates: Tensor) -> list[tuple[Tensor, Tensor]]:
@@ -146,31 +142,21 @@ class SpatialForm:
 
     # --- set-up -----------------------------------------------------------------------------------------------------
 
-    def _facets(self) -> Iterator[tuple[BoundaryFlux, Batch]]:
-        for name in self.problem.conditions:
-            flux = BoundaryFlux(self.problem, name)
-            if name not in ENDS and not flux.is_zero:
-                yield flux, facet_batch(self.space, self.mesh.facets(name))
-
-    def _run_on_device(self, batches: list[tuple[BoundaryFlux | None, Batch]]) -> bool:
+    def _run_on_device(self, batches: list[tuple[Integrand, Batch]]) -> bool:
         """Whether the problem's functions work there: constants that they hold may be tensors of the CPU."""
         try:
-            for flux, batch in batches:
+            zero = torch.zeros(self.size, dtype=torch.float64, device=self.device)
+            for integrand, batch in batches:
                 few = _first(batch, self.device)
-                x, n = few.at(0.0)
-                zero = torch.zeros(self.size, dtype=torch.float64, device=self.device)
-                if flux is None:
-                    self.jets.jacobian(x, torch.stack([few.state(zero)] * 2, 2))
-                else:
-                    flux.jacobian(x, n, boundary_state(few, [zero, zero]))
+                integrand.jacobian(*few.at(0.0), few.jet(zero, zero))
         except PcpinnError:
             return False
         return True
 
     def _find_pattern(
-        self, batches: list[tuple[BoundaryFlux | None, Batch]], extra: tuple[np.ndarray, np.ndarray], times: np.ndarray
+        self, batches: list[tuple[Integrand, Batch]], extra: tuple[np.ndarray, np.ndarray], times: np.ndarray
     ) -> None:
-        coupled = [self._coupling(flux, batch, times) for flux, batch in batches]
+        coupled = [self._coupling(integrand, batch, times) for integrand, batch in batches]
         diagonal = np.arange(self.size)
         keys = [diagonal * self.size + diagonal, extra[0] * self.size + extra[1]]
         found: list[list[tuple[int, int, np.ndarray]]] = []
@@ -188,24 +174,19 @@ class SpatialForm:
         self.indptr = np.searchsorted(rows, np.arange(self.size + 1)).astype(np.int32)
         self.diagonal = np.searchsorted(pattern, diagonal * self.size + diagonal)
         self.extra = np.searchsorted(pattern, extra[0] * self.size + extra[1])
-        for (flux, batch), own in zip(batches, found, strict=True):
+        for (integrand, batch), own in zip(batches, found, strict=True):
             positions = [(i, j, torch.from_numpy(np.searchsorted(pattern, k)).to(self.device)) for i, j, k in own]
-            self._places.append(_Place(_moved(batch, self.device, self.identified), flux, positions))
+            self._places.append(_Place(_moved(batch, self.device, self.identified), integrand, positions))
 
-    def _coupling(self, flux: BoundaryFlux | None, batch: Batch, times: np.ndarray) -> list[tuple[int, int]]:
+    def _coupling(self, integrand: Integrand, batch: Batch, times: np.ndarray) -> list[tuple[int, int]]:
         """Pairs of components whose equations and values meet, at random states and some times."""
         few = _first(batch, torch.device("cpu"))
         generator = torch.Generator().manual_seed(0)
         seen = torch.zeros(self.components, self.components, dtype=torch.bool)
         for t in times:
-            x, n = few.at(float(t))
             u, rate = (torch.randn(self.size, generator=generator, dtype=torch.float64) for _ in range(2))
-            if flux is None:
-                jacobian = self.jets.jacobian(x, torch.stack([few.state(u), few.state(rate)], 2))
-                seen |= (jacobian != 0).permute(1, 3, 0, 2, 4, 5).flatten(2).any(2)
-            else:
-                jacobian = flux.jacobian(x, n, boundary_state(few, [u, rate]))
-                seen |= (jacobian != 0).permute(1, 2, 0, 3).flatten(2).any(2)
+            jacobian = integrand.jacobian(*few.at(t), few.jet(u, rate))
+            seen |= (jacobian != 0).permute(1, 3, 0, 2, 4, 5).flatten(2).any(2)
         return [(int(i), int(j)) for i, j in seen.nonzero()]
 
     def _find_constants(self, times: np.ndarray) -> None:
@@ -230,14 +211,10 @@ class SpatialForm:
         shape = (len(times), len(self.indices))
         parts = [torch.zeros(shape, dtype=torch.float64, device=self.device) for _ in range(2 if with_rate else 1)]
         for place, some in self._parts(times):
-            batch = place.batch
-            by = self._out(place, times[some], U[some], rates[some], jacobian=True)  # (z, e, q, C, m, C, 2, 1 + d)
-            for k, part in enumerate(parts):
+            by = self._out(place, place.integrand.jacobian, times[some], U[some], rates[some])
+            for k, part in enumerate(parts):  # of by, (z, e, q, C, m, C, 2, 1 + d)
                 for i, j, positions in place.positions:
-                    block = by[:, :, :, i, :, j, k] * batch.dx[None, :, :, None, None]  # (z, e, q, m, 1 + d)
-                    moved = torch.matmul(block, batch.shapes[j]).flatten(2, 3)  # (z, e, q m, b')
-                    tested = batch.shapes[i][:, :, : block.shape[3]].flatten(1, 2)  # (e, q m, b)
-                    local = torch.matmul(tested.transpose(1, 2), moved)
+                    local = contracted(place.batch, i, j, by[:, :, :, i, :, j, k])
                     part[some] = part[some].index_add(1, positions.reshape(-1), local.flatten(1))
         return parts[0], parts[-1]
 
@@ -249,43 +226,23 @@ class SpatialForm:
             for start in range(0, len(times), step):
                 yield place, slice(start, start + step)
 
-    def _out(self, place: _Place, times: np.ndarray, U: Tensor, rates: Tensor, jacobian: bool) -> Tensor:
-        """What the problem says at the points of a batch: (z, e, q, C, m), or its derivative by value and rate."""
-        batch = place.batch
-        x, normals = (torch.cat(parts) for parts in zip(*(batch.at(float(t)) for t in times), strict=True))
-        now, rate = (_states(batch, v) for v in (U, rates))
-        if place.flux is None:
-            out = self._call(self.jets.jacobian if jacobian else self.jets.evaluate, x, torch.stack([now, rate], 2))
-        else:
-            state = torch.cat([now, rate[..., :1]], dim=2)
-            on_boundary = place.flux.jacobian if jacobian else place.flux.evaluate
-            out = -self._call(on_boundary, x, normals, state)[:, :, None]  # one row: tested with values alone
-            if jacobian:
-                out = torch.stack(boundary_jacobian(out), 4)
-        return out.unflatten(0, (len(times), *batch.dx.shape))
+    def _out(
+        self, place: _Place, function: Callable[..., Tensor], times: np.ndarray, U: Tensor, rates: Tensor
+    ) -> Tensor:
+        """The integrand of a batch or its derivative at moments (z,): (z, e, q, ...), computed where its own tensors are."""
+        args = *place.batch.at(*times), place.batch.jet(U, rates)
+        host = self._functions_on_host
+        out = function(*(a.cpu() for a in args)).to(self.device) if host else function(*args)
+        return out.unflatten(0, (len(times), *place.batch.dx.shape))
 
     def boundary_samples(self, t: float) -> Iterator[tuple[BoundaryFlux, Tensor, Tensor]]:
         """Each boundary with natural conditions: its flux, some points at a moment and the normals there."""
-        for flux, batch in self._facets():
+        for flux, batch in self.facets():
             yield flux, *batch.at(t)
-
-    def _call(self, function: Callable[..., Tensor], *args: Tensor) -> Tensor:
-        """A function of the problem, where its own tensors are."""
-        if not self._functions_on_host:
-            return function(*args)
-        return function(*(a.cpu() for a in args)).to(self.device)
 
     def sample_points(self, t: float, count: int = _SAMPLES) -> Tensor:
         """Some points (m, d) of space at a moment."""
-        x = self.space.quadrature.x.reshape(-1, self.mesh.dimension)
-        x = x[np.linspace(0, len(x) - 1, min(count, len(x))).astype(int)]
-        return torch.from_numpy(np.column_stack([x, np.full(len(x), t)]))
-
-
-def _states(batch: Batch, U: Tensor) -> Tensor:
-    """Degrees of freedom (z, n) -> value and gradient of each component at the points: (z * e * q, C, 1 + d)."""
-    parts = [torch.einsum("eqmb,zeb->zeqm", s, U[:, i]) for s, i in zip(batch.shapes, batch.unknowns, strict=True)]
-    return torch.stack(parts, dim=3).flatten(0, 2)
+        return at_moments(torch.from_numpy(self.samples(count)), [t])
 
 
 def _moved(batch: Batch, device: torch.device, identified: np.ndarray) -> Batch:

@@ -13,23 +13,18 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
-from torch.func import jacfwd, vmap
 
-from ..discretize.batches import Batch
+from ..discretize.batches import Batch, Entries, placed, sparse
 from ..discretize.constraints import Constraints, at_nodes
 from ..discretize.discrete_equation import DiscreteEquation, eliminate
 from ..discretize.discretisation import check_functions
 from ..discretize.finite_elements import FiniteElements
-from ..discretize.jets import boundary_state
-from ..discretize.pointwise import guard
 from ..discretize.slabs import TimeSlabs
 from ..errors import PcpinnError
 from ..problem.conditions import Free
 from ..problem.family import Family
 
 _STEP = 1e-6  # of differences of prescribed values, relative
-
-Entries = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -73,7 +68,7 @@ class Equations:
     """
 
     def __init__(self, family: Family, discretisation: FiniteElements | TimeSlabs) -> None:
-        if isinstance(discretisation, TimeSlabs) and not discretisation.jets.strong:
+        if isinstance(discretisation, TimeSlabs) and not discretisation.strong:
             raise PcpinnError(
                 "scheme=galerkin does not take unknown coefficients", "use scheme=radau or gauss, or time=simplex"
             )
@@ -191,17 +186,10 @@ def _steady(form: FiniteElements, u: Tensor) -> list[sp.csr_matrix]:
     assert form.coefficients is not None
     n, K = form.coefficients.shape
     entries: list[Entries] = [[] for _ in range(K)]
-    for batch in form.cells():
-        c, x = batch.points[:, :K], batch.points[:, K:]
-        by = guard(vmap(jacfwd(lambda c, x, s: form.pointwise.at_point(torch.cat([c, x]), s))), c, x, batch.state(u))
+    for integrand, batch in form.parts():
+        by = integrand.by_coefficients(K, batch.points, batch.outward, batch.state(u))
         _add(entries, batch, by.unflatten(0, batch.dx.shape))
-    for flux, batch in form.facets():
-        assert batch.normals is not None
-        c, x = batch.points[:, :K], batch.points[:, K:]
-        at = vmap(jacfwd(lambda c, x, m, s, flux=flux: flux.at_point(torch.cat([c, x]), m, s)))
-        by = -guard(at, c, x, batch.normals.flatten(0, 1), batch.state(u))
-        _add(entries, batch, by.unflatten(0, batch.dx.shape)[:, :, :, None])
-    return [_sparse(parts, (form.size, n)) for parts in entries]
+    return [sparse(parts, (form.size, n)) for parts in entries]
 
 
 def _over_slabs(form: TimeSlabs, u: np.ndarray) -> list[sp.csr_matrix]:
@@ -209,23 +197,15 @@ def _over_slabs(form: TimeSlabs, u: np.ndarray) -> list[sp.csr_matrix]:
     n, K = form.coefficients.shape
     table = u.reshape(form.scheme.layer_count, form.layer_size)
     jets = [torch.from_numpy(np.ascontiguousarray(t @ table)) for t in form.scheme.trial]
-    cells, facets = list(form.cells()), list(form.facets())
+    parts = list(form.parts())
     total: list[list[sp.csr_matrix]] = [[] for _ in range(K)]
     for q, t in enumerate(form.scheme.moments):
         entries: list[Entries] = [[] for _ in range(K)]
-        now = [j[q] for j in jets]
-        for batch in cells:
-            x, _ = batch.at(float(t))
-            state = torch.stack([batch.state(j) for j in now], 2)
-            at = vmap(jacfwd(lambda c, x, s: form.jets.at_point(torch.cat([c, x]), s)))
-            _add(entries, batch, guard(at, x[:, :K], x[:, K:], state).unflatten(0, batch.dx.shape))
-        for flux, batch in facets:
-            x, normals = batch.at(float(t))
-            at = vmap(jacfwd(lambda c, x, m, s, flux=flux: flux.at_point(torch.cat([c, x]), m, s)))
-            by = -guard(at, x[:, :K], x[:, K:], normals, boundary_state(batch, now))
-            _add(entries, batch, by.unflatten(0, batch.dx.shape)[:, :, :, None])
+        for integrand, batch in parts:
+            by = integrand.by_coefficients(K, *batch.at(t), batch.jet(*(j[q] for j in jets)))
+            _add(entries, batch, by.unflatten(0, batch.dx.shape))
         for k in range(K):
-            total[k].append(_sparse(entries[k], (form.layer_size, n)))
+            total[k].append(sparse(entries[k], (form.layer_size, n)))
     return [sp.csr_matrix(sp.kron(form.scheme.test, sp.identity(form.layer_size)) @ sp.vstack(s)) for s in total]
 
 
@@ -236,26 +216,9 @@ def _add(entries: list[Entries], batch: Batch, by: Tensor) -> None:
     for i, (test, rows) in enumerate(zip(batch.shapes, batch.unknowns, strict=True)):
         for k, found in enumerate(entries):
             block = weighted[:, :, i, :, k]  # (e, q, m)
-            if not block.any():
-                continue
-            tested = torch.einsum("eqmb,eqm->eqb", test[:, :, : by.shape[3]], block)
-            local = torch.matmul(tested.transpose(1, 2), phi)  # (e, b, b')
-            found.append(
-                (
-                    rows[:, :, None].expand_as(local).reshape(-1).numpy(),
-                    columns[:, None, :].expand_as(local).reshape(-1).numpy(),
-                    local.reshape(-1).numpy(),
-                )
-            )
-
-
-def _sparse(entries: Entries, shape: tuple[int, int]) -> sp.csr_matrix:
-    if not entries:
-        return sp.csr_matrix(shape)
-    rows, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
-    matrix = sp.coo_matrix((values, (rows, columns)), shape=shape).tocsr()
-    matrix.sum_duplicates()
-    return matrix
+            if block.any():
+                tested = torch.einsum("eqmb,eqm->eqb", test[:, :, : by.shape[3]], block)
+                found.append(placed(rows, columns, torch.matmul(tested.transpose(1, 2), phi)))
 
 
 def _free_unknowns(discretisation: FiniteElements | TimeSlabs) -> tuple[list[str], np.ndarray, np.ndarray]:

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import torch
 from torch import Tensor
+from torch.func import jvp
 
 from ..discretize.pointwise import BoundaryFlux, Pointwise
 from ..network.protocol import Network
@@ -38,6 +39,22 @@ def strong_residual(pointwise: Pointwise, network: Callable[[Tensor], Tensor], x
     if not pointwise.has_flux:
         return residual.to(x.dtype)
     return residual.to(x.dtype) - torch.stack([_divergence(flux, x) for flux in out[:, :, 1:].unbind(1)], dim=1)
+
+
+def residual_of_jets(pointwise: Pointwise, x: Tensor, u: Tensor, slopes: Tensor, second: Tensor) -> Tensor:
+    """The same for one scalar field whose value (n,), slopes and second derivatives along the axes (n, d) are known: (n,).
+
+    Nothing is known of mixed derivatives: each component of the flux may depend on the slope along its own axis alone.
+    """
+    state = torch.cat([u[:, None], slopes], dim=1)[:, None]
+    divergence = torch.zeros_like(u)
+    for j in range(x.shape[1]):
+        along = torch.zeros_like(x)
+        along[:, j] = 1.0
+        change = torch.cat([slopes[:, j, None], second * along], dim=1)[:, None]
+        out, rates = jvp(pointwise.evaluate, (x, state), (along, change))  # type: ignore[misc]
+        divergence = divergence + rates[:, 0, 1 + j]
+    return out[:, 0, 0] - divergence
 
 
 def normal_flux(pointwise: Pointwise, network: Network, x: Tensor, n: Tensor) -> tuple[Tensor, Tensor]:

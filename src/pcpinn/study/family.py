@@ -9,36 +9,58 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.func import hessian, jacfwd, vmap
 
+from ..catalog import Entry
+from ..discretize.pointwise import Pointwise
+from ..problem.shape_base import Domain
+from ..strong.form import residual_of_jets
+
 # (x (2,), parameter) -> a number
 PointFunction = Callable[[Tensor, Tensor], Tensor]
-# (points (n, 2), parameter, u (n,), slopes (n, 2), second derivatives along the axes (n, 2)) -> residual (n,)
-StrongForm = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
 class Family:
-    """Problems on a box of two coordinates.
+    """Problems of one parameter on a box of two coordinates.
 
     Attributes:
-        name, parameter: of the catalog's problem, and of what varies.
-        lower, upper: corners of the box.
-        residual: F[u] - f.
+        entry: of the catalog.
         lift, distance: g and d of the ansatz u = g + d N.
         exact: u at points (n, 2) for one value of the parameter: (n,).
     """
 
-    name: str
-    parameter: str
-    lower: tuple[float, float]
-    upper: tuple[float, float]
-    residual: StrongForm
+    entry: Entry
     lift: PointFunction
     distance: PointFunction
-    exact: Callable[[Tensor, float], Tensor]
+    exact: Callable[[np.ndarray, float], np.ndarray]
+
+    @property
+    def name(self) -> str:
+        """Of the catalog's problem."""
+        return self.entry.name
+
+    @property
+    def parameter(self) -> str:
+        """The name of what varies."""
+        (name,) = self.entry.parameters
+        return name
+
+    @property
+    def box(self) -> tuple[Tensor, Tensor]:
+        """Its lower and upper corner, (2,) each."""
+        domain = self.entry.problem(**self.entry.parameters).domain
+        assert isinstance(domain, Domain)
+        lower, upper = domain.bounds
+        return torch.from_numpy(lower), torch.from_numpy(upper)
+
+    def residual(self, x: Tensor, parameter: Tensor, u: Tensor, slopes: Tensor, second: Tensor) -> Tensor:
+        """F[u] - f (n,) at points (n, 2), from u (n,), its slopes and second derivatives along the axes (n, 2)."""
+        problem = self.entry.problem(**{self.parameter: parameter})
+        return residual_of_jets(Pointwise(problem, strong=True), x, u, slopes, second)
 
     def place(self, x: Tensor, parameters: Tensor) -> Located:
         """g and d with their derivatives at points (n, 2), for each of the parameters (k,)."""
@@ -56,7 +78,7 @@ class Family:
 
     def values(self, x: Tensor, parameters: Sequence[float]) -> Tensor:
         """The exact solutions at points (n, 2): (k, n)."""
-        return torch.stack([self.exact(x, p) for p in parameters])
+        return torch.stack([torch.from_numpy(self.exact(x.numpy(), p)) for p in parameters])
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..baselines.inverse_methods import infer_by
-from ..catalog import INVERSE
-from ..catalog.inverse_entry import InverseEntry
+from ..catalog import INVERSE, InverseEntry
 from ..errors import PcpinnError
 from ..invert.observations import Observations
 from ..invert.solution import InverseSolution
@@ -35,14 +34,6 @@ PAPER = {
     ("heat-inv", "pinn"): (5.09e-2, 3390.0),
     ("heat-inv", "adjoint"): (1.50e3, 10.7),
 }
-
-
-def find_inverse_entry(name: str | None) -> InverseEntry:
-    """Raises PcpinnError for a problem that has nothing unknown."""
-    entry = INVERSE.get(name)
-    if entry is None:
-        raise PcpinnError(f"{name!r} is no inverse problem of the catalog", f"use one of {', '.join(INVERSE.names())}")
-    return entry
 
 
 def attempt(
@@ -107,7 +98,7 @@ def mesh_changes(entry: InverseEntry, sizes: Sizes) -> dict[str, Any]:
 
 def compute(context: Context) -> Data:
     """Every method on every seed."""
-    sizes, entry = context.sizes, find_inverse_entry(context.problem)
+    sizes, entry = context.sizes, INVERSE.find(context.problem)
     entry.resolve(sizes["preset"], {})
     methods = [m for m in LABELS if m != "adjoint-tv" or sizes["tv"] > 1]
     changes: dict[str, Any] = {"noise": sizes["noise"], "points": sizes["points"]}

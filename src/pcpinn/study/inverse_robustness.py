@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..catalog.inverse_entry import InverseEntry
+from ..catalog import INVERSE, InverseEntry
 from ..invert.observations import Observations
-from .inverse_comparison import attempt, find_inverse_entry, mesh_changes
+from .inverse_comparison import attempt, mesh_changes
 from .study import STUDIES, Context, Data, Sizes, Study
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def with_outliers(data: Observations, share: float, seed: int) -> Observations:
 
 def compute(context: Context) -> Data:
     """All cases for all seeds."""
-    sizes, entry = context.sizes, find_inverse_entry(context.problem)
+    sizes, entry = context.sizes, INVERSE.find(context.problem)
     entry.resolve(sizes["preset"], {})
     usual: dict[str, Any] = {"device": context.device.type, **mesh_changes(entry, sizes)}
     usual |= {"iterations": sizes["iterations"]} if sizes["iterations"] else {}

@@ -126,7 +126,7 @@ class Batch:
         like = torch.empty(0, dtype=training.dtype, device=device)
         self.shapes = _shapes(training)
         self.theta = torch.stack([_initial(self.shapes, s) for s in seeds]).to(like).requires_grad_(True)
-        lower, upper = (torch.tensor(c, dtype=torch.float64) for c in (family.lower, family.upper))
+        lower, upper = family.box
         sobol = torch.quasirandom.SobolEngine(2, scramble=True, seed=seed)
         inside = lower + (upper - lower) * sobol.draw(training.points, dtype=torch.float64)
         unit = torch.linspace(0, 1, training.test, dtype=torch.float64)
