@@ -35,17 +35,10 @@ class Jets:
 
     def at_point(self, x: Tensor, jet: Tensor) -> Tensor:
         """The same at one point."""
-        state = _state(jet[:, 0], jet[:, 1])
-        if not self.strong:
-            return self.pointwise.at_point(x, state)
-        # Equations that are stepped are of first order in time (see time_orders), so u_tt does not matter.
-        slope = _state(jet[:, 1], torch.zeros_like(jet[:, 1]))
-        return self.pointwise.at_point(x, state, slope)[:, :-1]
-
-
-def _state(now: Tensor, rate: Tensor) -> Tensor:
-    """(C, 1 + dx) twice -> value, gradient in space, derivative in time: (C, 1 + dx + 1)."""
-    return torch.cat([now, rate[:, :1]], dim=1)
+        if self.strong:
+            # Equations that are stepped are of first order in time (see time_orders), so u_tt does not matter.
+            return self.pointwise.in_space(x, jet)
+        return self.pointwise.at_point(x, torch.cat([jet[:, 0], jet[:, 1, :1]], dim=1))
 
 
 def boundary_state(batch: Batch, jet: list[Tensor]) -> Tensor:
