@@ -44,6 +44,12 @@ class Batch:
         normals = torch.zeros_like(x) if self.normals is None else self.normals.flatten(0, 1)
         return torch.cat([x, time], 1), torch.cat([normals, torch.zeros_like(time)], 1)
 
+    def at_moments(self, times: np.ndarray) -> Tensor:
+        """The points at each of some moments, one after another: (len(times) * e * q, d + 1)."""
+        x = self.points.expand(len(times), -1, -1)
+        time = torch.as_tensor(times, dtype=x.dtype, device=x.device)[:, None, None].expand(-1, x.shape[1], 1)
+        return torch.cat([x, time], 2).flatten(0, 1)
+
 
 def carrying(batch: Batch, coefficients: Tensor | None) -> Batch:
     """A batch whose points are extended by the values of functions there: (values, x).

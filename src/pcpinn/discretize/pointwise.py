@@ -16,7 +16,7 @@ from torch.func import jacfwd, jvp, vmap
 
 from ..errors import PcpinnError
 from ..problem.arguments import takes_time, with_time
-from ..problem.conditions import Dirichlet, Initial, NaturalCondition, evaluate
+from ..problem.conditions import Dirichlet, Initial, NaturalCondition, Neumann, evaluate
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 
@@ -215,6 +215,12 @@ class BoundaryFlux:
         return not self._starts and not any(isinstance(c, NaturalCondition) for c in self.conditions)
 
     @property
+    def vanishes(self) -> bool:
+        """Whether g = 0 whatever the state: no natural condition, or only Neumann(0), which a weak form need not integrate."""
+        natural = [c for c in self.conditions if isinstance(c, NaturalCondition)]
+        return not self._starts and all(isinstance(c, Neumann) and _is_zero(c.value) for c in natural)
+
+    @property
     def _starts(self) -> bool:
         """Whether a rate is given here."""
         return any(isinstance(c, Initial) and c.rate is not None for c in self.conditions)
@@ -261,6 +267,10 @@ class BoundaryFlux:
     def _row(self, g: Any, f: Field, x: Tensor) -> Tensor:
         label = f"condition of field {f.name!r} on {self.boundary!r}"
         return _shaped(g, _shape(f), x, label, self.over_time).reshape(f.components)
+
+
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, int | float) and value == 0
 
 
 def dirichlet_values(condition: Dirichlet, f: Field, x: Tensor, boundary: str, over_time: bool) -> list[Tensor | None]:

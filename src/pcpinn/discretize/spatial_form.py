@@ -91,7 +91,7 @@ class SpatialForm:
             for k, (shapes, unknowns) in enumerate(zip(batch.shapes, batch.unknowns, strict=True)):
                 tested = out[:, :, :, k] * batch.dx[None, :, :, None]
                 local = torch.einsum("eqmb,zeqm->zeb", shapes[:, :, : out.shape[4]], tested)
-                result[some] = result[some].index_add(1, unknowns.reshape(-1), local.flatten(1))
+                result[some].index_add_(1, unknowns.reshape(-1), local.flatten(1))
         return result
 
     def matrices(self, times: np.ndarray, U: Tensor, rates: Tensor) -> list[tuple[Tensor, Tensor]]:
@@ -149,7 +149,7 @@ class SpatialForm:
     def _facets(self) -> Iterator[tuple[BoundaryFlux, Batch]]:
         for name in self.problem.conditions:
             flux = BoundaryFlux(self.problem, name)
-            if name not in ENDS and not flux.is_zero:
+            if name not in ENDS and not flux.vanishes:
                 yield flux, facet_batch(self.space, self.mesh.facets(name))
 
     def _run_on_device(self, batches: list[tuple[BoundaryFlux | None, Batch]]) -> bool:
@@ -238,7 +238,7 @@ class SpatialForm:
                     moved = torch.matmul(block, batch.shapes[j]).flatten(2, 3)  # (z, e, q m, b')
                     tested = batch.shapes[i][:, :, : block.shape[3]].flatten(1, 2)  # (e, q m, b)
                     local = torch.matmul(tested.transpose(1, 2), moved)
-                    part[some] = part[some].index_add(1, positions.reshape(-1), local.flatten(1))
+                    part[some].index_add_(1, positions.reshape(-1), local.flatten(1))
         return parts[0], parts[-1]
 
     def _parts(self, times: np.ndarray) -> Iterator[tuple[_Place, slice]]:
@@ -252,13 +252,14 @@ class SpatialForm:
     def _out(self, place: _Place, times: np.ndarray, U: Tensor, rates: Tensor, jacobian: bool) -> Tensor:
         """What the problem says at the points of a batch: (z, e, q, C, m), or its derivative by value and rate."""
         batch = place.batch
-        x, normals = (torch.cat(parts) for parts in zip(*(batch.at(float(t)) for t in times), strict=True))
+        x = batch.at_moments(times)
         now, rate = (_states(batch, v) for v in (U, rates))
         if place.flux is None:
             out = self._call(self.jets.jacobian if jacobian else self.jets.evaluate, x, torch.stack([now, rate], 2))
         else:
             state = torch.cat([now, rate[..., :1]], dim=2)
             on_boundary = place.flux.jacobian if jacobian else place.flux.evaluate
+            normals = batch.at(0.0)[1].repeat(len(times), 1)
             out = -self._call(on_boundary, x, normals, state)[:, :, None]  # one row: tested with values alone
             if jacobian:
                 out = torch.stack(boundary_jacobian(out), 4)
