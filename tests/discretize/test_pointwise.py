@@ -139,7 +139,7 @@ def test_boundary_flux(kind):
     jacobian = flux.jacobian(x, n, state)
     assert jacobian.shape == (6, 3, 3, 3)
     torch.testing.assert_close(jacobian, by_differences(lambda s: flux.evaluate(x, n, s), state), rtol=1e-6, atol=1e-8)
-    assert flux.is_zero == (kind == "dirichlet")
+    assert flux.is_zero == flux.vanishes == (kind == "dirichlet")
 
 
 def flux_of_u(x, u, v):
@@ -339,3 +339,41 @@ def test_what_takes_time_for_a_coordinate_is_told_better():
         with pytest.raises(PcpinnError) as caught:
             pointwise.evaluate(random(4, 3), random(4, 1, 4))
         assert remedy in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("condition", "vanishes"), [(Neumann(0), True), (Neumann(0.5), False), (Neumann(lambda x: 0.0), False)]
+)
+def test_vanishing_flux(condition, vanishes):
+    """Neumann(0) is a natural condition that leaves nothing to integrate; functions are not judged."""
+    flux = BoundaryFlux(Problem(SQUARE, flux_of_u, fields=(U, V), boundary={"left": {"u": condition}}), "left")
+    assert not flux.is_zero
+    assert flux.vanishes == vanishes
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_density_is_called_once_per_evaluation(timed):
+    """One that is not the value of a field is differentiated at once after the first call, by t only if it takes it."""
+    calls = []
+
+    def of_space(x, u):
+        calls.append(x.shape)
+        return (2 + x[0]) * u.value
+
+    def of_time(x, t, u):
+        return (1 + t) * of_space(x, u)
+
+    problem = Problem(
+        SQUARE.over(0, 1),
+        lambda x, u: u.grad,
+        density=of_time if timed else of_space,
+        boundary={"initial": Initial(0.0)},
+    )
+    pointwise = Pointwise(problem)
+    x, state = random(5, 3), random(5, 1, 4, seed=1)
+    a, u, u_t = 2 + x[:, 0], state[:, 0, 0], state[:, 0, -1]
+    expected = (1 + x[:, 2]) * a * u_t + a * u if timed else a * u_t
+    pointwise.evaluate(x, state)
+    calls.clear()
+    torch.testing.assert_close(pointwise.evaluate(x, state)[:, 0, 0], expected, rtol=1e-14, atol=1e-14)
+    assert len(calls) == 1

@@ -60,11 +60,10 @@ def jets_in_cells(pointwise: Pointwise, strong: bool) -> Integrand:
     """
 
     def at_point(x: Tensor, n: Tensor, jet: Tensor) -> Tensor:
-        if not strong:
-            return pointwise.at_point(x, _state(jet[:, 0], jet[:, 1]))
-        # Equations that are stepped are of first order in time (see time_orders), so u_tt does not matter.
-        slope = _state(jet[:, 1], torch.zeros_like(jet[:, 1]))
-        return pointwise.at_point(x, _state(jet[:, 0], jet[:, 1]), slope)[:, :-1]
+        if strong:
+            # Equations that are stepped are of first order in time (see time_orders), so u_tt does not matter.
+            return pointwise.in_space(x, jet)
+        return pointwise.at_point(x, _state(jet[:, 0], jet[:, 1]))
 
     return Integrand(at_point)
 

@@ -15,20 +15,24 @@ from torch import Tensor
 from torch.func import jacfwd, jvp, vmap
 
 from ..errors import PcpinnError
-from ..problem.arguments import with_time
-from ..problem.conditions import Dirichlet, Initial, NaturalCondition, evaluate
+from ..problem.arguments import takes_time, with_time
+from ..problem.conditions import Dirichlet, Initial, NaturalCondition, Neumann, evaluate
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 
 
 def unpack(state: Tensor, fields: tuple[Field, ...], over_time: bool) -> list[Local]:
     """(C, 1 + d) at one point -> one Local per field; over time the last of d is u_t."""
+    return _locals(state[:, :-1], state[:, -1], fields) if over_time else _locals(state, None, fields)
+
+
+def _locals(now: Tensor, rate: Tensor | None, fields: tuple[Field, ...]) -> list[Local]:
+    """Values and gradients in space (C, 1 + d) and, over time, u_t (C,) -> one Local per field."""
     result, at = [], 0
     for f in fields:
-        rows = state[at] if f.components == 1 else state[at : at + f.components]
-        result.append(
-            Local(rows[..., 0], rows[..., 1:-1], rows[..., -1]) if over_time else Local(rows[..., 0], rows[..., 1:])
-        )
+        which = at if f.components == 1 else slice(at, at + f.components)
+        rows = now[which]
+        result.append(Local(rows[..., 0], rows[..., 1:], None if rate is None else rate[which]))
         at += f.components
     return result
 
@@ -54,13 +58,11 @@ class Pointwise:
         self.fields = problem.unknowns
         self.over_time = problem.over_time
         self.has_flux = problem.flux is not None or problem.density is not None
-        self._functions = {
-            what: None if function is None else with_time(function, self.over_time)
-            for what, function in (("source", problem.source), ("flux", problem.flux), ("density", problem.density))
-        }
-        self._through_time = [
-            strong or f.name in problem.second_order_fields for f in self.fields for _ in range(f.components)
-        ]
+        functions = {"source": problem.source, "flux": problem.flux, "density": problem.density}
+        self._functions = {k: None if f is None else with_time(f, self.over_time) for k, f in functions.items()}
+        self._timed = {k: self.over_time and f is not None and takes_time(f) for k, f in functions.items()}
+        self._tested = [strong or f.name in problem.second_order_fields for f in self.fields]
+        self._values_alone = not any(self._tested)  # the density, for all that is known so far
 
     def evaluate(self, x: Tensor, state: Tensor) -> Tensor:
         """(n, d), (n, C, 1 + d) -> (n, C, 1 + d): source and flux."""
@@ -70,78 +72,107 @@ class Pointwise:
         """(n, d), (n, C, 1 + d) -> (n, C, 1 + d, C, 1 + d): derivative of (source, flux) by (value, gradient)."""
         return guard(vmap(jacfwd(self.at_point, argnums=1)), x, state)
 
-    def at_point(self, x: Tensor, state: Tensor, slope: Tensor | None = None) -> Tensor:
-        """The same at one point: (d,), (C, 1 + d) -> (C, 1 + d).
+    def at_point(self, x: Tensor, state: Tensor) -> Tensor:
+        """The same at one point: (d,), (C, 1 + d) -> (C, 1 + d). Over time, gradients in the density count as steady."""
+        if not self.over_time:
+            return self._rows(*self._source_and_flux(x, None, _locals(state, None, self.fields)))
+        source, flux, through = self._over_time(x, state[:, :-1], state[:, -1], None)
+        return self._rows(
+            source,
+            flux,
+            [x.new_zeros(_shape(f)) if q is None else q for f, q in zip(self.fields, through, strict=True)],
+        )
+
+    def in_space(self, x: Tensor, jet: Tensor) -> Tensor:
+        """Over time, source and flux in space at one point where derivatives in time of gradients are known as well.
 
         Args:
-            x: the point.
-            state: values and gradients there.
-            slope: derivative of the state in time, (C, 1 + d); without it only that of the values is known, u_t.
+            x: the point (d,).
+            jet: (C, 2, 1 + dx) values and gradients in space, and their derivatives in time.
         """
-        out = self._source_and_flux(x, state)
-        if not self.over_time:
-            return out
-        if self._functions["density"] is None:
-            return torch.cat([out, torch.zeros_like(out[:, :1])], dim=1)
-        if all(self._through_time):
-            return torch.cat([out, -self.density(x, state)[:, None]], dim=1)
-        rate = self._rate_of_values(x, state)
-        through = torch.zeros_like(out[:, :1])
-        if rate is None:
-            density, rate = self._with_rate(x, state, slope)
-            if any(self._through_time):
-                tested = torch.tensor(self._through_time, device=x.device)
-                rate, through = torch.where(tested, 0.0, rate), torch.where(tested, -density, 0.0)[:, None]
-        return torch.cat([out[:, :1] + rate[:, None], out[:, 1:], through], dim=1)
+        slope = jet[:, 1]
+        return self._rows(*self._over_time(x, jet[:, 0], slope[:, 0], slope)[:2])
 
     def density(self, x: Tensor, state: Tensor) -> Tensor:
         """The density at one point of a problem that has one: (d,), (C, 1 + d) -> (C,)."""
-        parts = self._call("density", x, unpack(state, self.fields, self.over_time))
-        return self._column("density", parts, x)
+        place, t = place_and_time(x, self.over_time)
+        parts = self._density(place, t, unpack(state, self.fields, self.over_time))
+        return torch.cat([part.reshape(f.components) for f, part in zip(self.fields, parts, strict=True)])
 
-    def _rate_of_values(self, x: Tensor, state: Tensor) -> Tensor | None:
-        """d/dt density (C,) where each part of the density is the value of a field itself, or nothing; None for others.
+    def _over_time(
+        self, x: Tensor, now: Tensor, rate: Tensor, slope: Tensor | None
+    ) -> tuple[list[Tensor], list[Tensor], list[Tensor | None]]:
+        """For each field, the source with the density that joins it, the flux in space and that through time (None is zero)."""
+        place, t = x[:-1], x[-1] if any(self._timed.values()) else None
+        fields = _locals(now, rate, self.fields)
+        source, flux = self._source_and_flux(place, t, fields)
+        nothing: list[Tensor | None] = [None] * len(fields)
+        if self._functions["density"] is None:
+            return source, flux, nothing
+        if all(self._tested):
+            return source, flux, [-part for part in self._density(place, t, fields)]
+        rates, through = self._rate_of_values(place, t, fields), nothing
+        if rates is None:
+            density, changes = self._with_rate(place, t, now, rate, slope)
+            rates = [None if tested else r for tested, r in zip(self._tested, changes, strict=True)]
+            through = [-part if tested else None for tested, part in zip(self._tested, density, strict=True)]
+        return [s if r is None else s + r for s, r in zip(source, rates, strict=True)], flux, through
 
-        Almost all are, and a march evaluates them by the thousand: there is no need to differentiate.
+    def _rate_of_values(self, x: Tensor, t: Tensor | None, fields: list[Local]) -> list[Tensor | None] | None:
+        """d/dt density of each field where each part of it is the value of a field itself, or nothing; None for others.
+
+        Almost all are, and a march evaluates them by the thousand: there is no need to differentiate. Others are not called
+        for nothing a second time.
         """
-        if any(self._through_time):
+        if not self._values_alone:
             return None
-        fields = unpack(state, self.fields, self.over_time)
         rates = {id(f.value): f.dt for f in fields}
-        parts = self._call("density", x, fields)
-        if not all(part is None or id(part) in rates for part in parts):
+        parts = self._call("density", x, t, fields)
+        self._values_alone = all(part is None or id(part) in rates for part in parts)
+        if not self._values_alone:
             return None
-        return self._column("density", [rates.get(id(part)) for part in parts], x)
+        shaped = self._shaped("density", [rates.get(id(part)) for part in parts], x, _shape)
+        return [None if part is None else r for part, r in zip(parts, shaped, strict=True)]
 
-    def _with_rate(self, x: Tensor, state: Tensor, slope: Tensor | None) -> tuple[Tensor, Tensor]:
-        """density and d/dt density by the chain rule, (C,) each."""
+    def _with_rate(
+        self, x: Tensor, t: Tensor | None, now: Tensor, rate: Tensor, slope: Tensor | None
+    ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """density and d/dt density of each field by the chain rule; x stands still, and t matters only to functions of it."""
+
+        def density(now: Tensor, t: Tensor | None = t) -> tuple[Tensor, ...]:
+            return tuple(self._density(x, t, _locals(now, rate, self.fields)))
+
         if slope is None:
-            slope = torch.cat([state[:, -1:], torch.zeros_like(state[:, 1:])], dim=1)
-        later = torch.zeros_like(x)
-        later[-1] = 1.0
-        density, rate = jvp(self.density, (x, state), (later, slope))  # type: ignore[misc]
-        return density, rate
+            slope = torch.cat([rate[:, None], torch.zeros_like(now[:, 1:])], dim=1)
+        if t is None or not self._timed["density"]:
+            return jvp(density, (now,), (slope,))  # type: ignore[return-value]
+        return jvp(density, (now, t), (slope, torch.ones_like(t)))  # type: ignore[return-value]
 
-    def _source_and_flux(self, x: Tensor, state: Tensor) -> Tensor:
-        """At one point, as the functions give them: (C, 1 + d), over time without the flux through it."""
-        d = state.shape[1] - 1 - self.over_time
-        fields = unpack(state, self.fields, self.over_time)
-        source = self._shaped("source", self._call("source", x, fields), x, _scalar_or_vector)
-        flux = self._shaped(
-            "flux", self._call("flux", x, fields), x, lambda f: (d,) if f.components == 1 else (f.components, d)
+    def _density(self, x: Tensor, t: Tensor | None, fields: list[Local]) -> list[Tensor]:
+        return self._shaped("density", self._call("density", x, t, fields), x, _shape)
+
+    def _source_and_flux(self, x: Tensor, t: Tensor | None, fields: list[Local]) -> tuple[list[Tensor], list[Tensor]]:
+        """As the functions give them: () and (d,) for each scalar field, (c,) and (c, d) for a vector."""
+        d = fields[0].grad.shape[-1]
+        return (
+            self._shaped("source", self._call("source", x, t, fields), x, _shape),
+            self._shaped("flux", self._call("flux", x, t, fields), x, lambda f: (*_shape(f), d)),
         )
-        rows = [
-            torch.cat([s.reshape(f.components, 1), q.reshape(f.components, d)], dim=1)
-            for f, s, q in zip(self.fields, source, flux, strict=True)
-        ]
-        return torch.cat(rows)
 
-    def _call(self, what: str, x: Tensor, fields: list[Local]) -> tuple[Any, ...]:
+    def _rows(self, source: list[Tensor], flux: list[Tensor], through: list[Tensor] | None = None) -> Tensor:
+        """Source, flux and flux through time of each field -> (C, 1 + d), in one step if all fields are scalar."""
+        parts: list[Tensor] = []
+        for k, f in enumerate(self.fields):
+            own = [source[k].unsqueeze(-1), flux[k], *([] if through is None else [through[k].unsqueeze(-1)])]
+            parts += own if f.components == 1 else [torch.cat(own, dim=1).flatten()]
+        return torch.cat(parts).unflatten(0, (sum(f.components for f in self.fields), -1))
+
+    def _call(self, what: str, x: Tensor, t: Tensor | None, fields: list[Local]) -> tuple[Any, ...]:
         """What a function returns, one part per field."""
         function = self._functions[what]
         if function is None:
             return (None,) * len(fields)
-        result = function(*place_and_time(x, self.over_time), *fields)
+        result = function(x, t, *fields)
         parts = result if isinstance(result, tuple) else (result,) if len(fields) == 1 else None
         if parts is None or len(parts) != len(fields):
             names = ", ".join(f.name for f in self.fields)
@@ -159,13 +190,8 @@ class Pointwise:
             for f, part in zip(self.fields, parts, strict=True)
         ]
 
-    def _column(self, what: str, parts: Sequence[Any], x: Tensor) -> Tensor:
-        """One number per component: (C,)."""
-        shaped = self._shaped(what, parts, x, _scalar_or_vector)
-        return torch.cat([part.reshape(f.components) for f, part in zip(self.fields, shaped, strict=True)])
 
-
-def _scalar_or_vector(f: Field) -> tuple[int, ...]:
+def _shape(f: Field) -> tuple[int, ...]:
     return () if f.components == 1 else (f.components,)
 
 
@@ -187,6 +213,12 @@ class BoundaryFlux:
     def is_zero(self) -> bool:
         """Whether no field has a natural condition here."""
         return not self._starts and not any(isinstance(c, NaturalCondition) for c in self.conditions)
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether g = 0 whatever the state: no natural condition, or only Neumann(0), which a weak form need not integrate."""
+        natural = [c for c in self.conditions if isinstance(c, NaturalCondition)]
+        return not self._starts and all(isinstance(c, Neumann) and _is_zero(c.value) for c in natural)
 
     @property
     def _starts(self) -> bool:
@@ -234,7 +266,11 @@ class BoundaryFlux:
 
     def _row(self, g: Any, f: Field, x: Tensor) -> Tensor:
         label = f"condition of field {f.name!r} on {self.boundary!r}"
-        return _shaped(g, _scalar_or_vector(f), x, label, self.over_time).reshape(f.components)
+        return _shaped(g, _shape(f), x, label, self.over_time).reshape(f.components)
+
+
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, int | float) and value == 0
 
 
 def dirichlet_values(condition: Dirichlet, f: Field, x: Tensor, boundary: str, over_time: bool) -> list[Tensor | None]:
@@ -248,7 +284,7 @@ def dirichlet_values(condition: Dirichlet, f: Field, x: Tensor, boundary: str, o
                 "give one value per component; None leaves a component free",
             )
         return [None if v is None else _values(v, (), x, label, over_time) for v in value]
-    values = _values(value, _scalar_or_vector(f), x, label, over_time).reshape(len(x), f.components)
+    values = _values(value, _shape(f), x, label, over_time).reshape(len(x), f.components)
     return list(values.unbind(1))
 
 
@@ -281,7 +317,7 @@ def _shaped(part: Any, shape: tuple[int, ...], x: Tensor, label: str, over_time:
             "functions see one point: x is (d,), a scalar's value is () and its gradient (d,)"
             + (", d counting space alone; the time derivative is u.dt" if over_time else ""),
         )
-    return part.to(x.dtype)
+    return part if part.dtype == x.dtype else part.to(x.dtype)
 
 
 def guard(function: Callable[..., Tensor], *args: Tensor) -> Tensor:

@@ -215,7 +215,7 @@ class SpatialForm(WeakForm):
             for k, part in enumerate(parts):  # of by, (z, e, q, C, m, C, 2, 1 + d)
                 for i, j, positions in place.positions:
                     local = contracted(place.batch, i, j, by[:, :, :, i, :, j, k])
-                    part[some] = part[some].index_add(1, positions.reshape(-1), local.flatten(1))
+                    part[some].index_add_(1, positions.reshape(-1), local.flatten(1))
         return parts[0], parts[-1]
 
     def _parts(self, times: np.ndarray) -> Iterator[tuple[_Place, slice]]:

@@ -59,7 +59,7 @@ class WeakForm:
         """Facets with natural conditions, and these."""
         for name in self.problem.conditions:
             flux = BoundaryFlux(self.problem, name)
-            if name not in self.not_facets and not flux.is_zero:
+            if name not in self.not_facets and not flux.vanishes:
                 yield flux, carrying(facet_batch(self.space, self.space.mesh.facets(name)), self.coefficients)
 
     def parts(self) -> Iterator[tuple[Integrand, Batch]]:

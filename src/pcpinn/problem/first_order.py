@@ -67,7 +67,7 @@ class _View:
         return result
 
     def rows(self, function: Callable[..., Any] | None, of_field: Callable[[Local, Local], Any]) -> Callable[..., Any]:
-        """A function of the system: the user's rows, those of second-order fields moved to the rates, `of_field` in their place."""
+        """The user's rows, those of second-order fields moved to their rates, with `of_field` in their place."""
         called = None if function is None else with_time(function, over_time=True)
 
         def rows(x: Tensor, t: Tensor, *locals_: Local) -> tuple[Any, ...]:
@@ -89,9 +89,7 @@ class _Seen(NaturalCondition):
     view: _View
     number: int
 
-    def normal_flux(  # noqa: D102
-        self, x: Tensor, t: Tensor | None, n: Tensor, own: Local, fields: Sequence[Local]
-    ) -> Any:
+    def normal_flux(self, x: Tensor, t: Tensor | None, n: Tensor, own: Local, fields: Sequence[Local]) -> Any:
         seen = self.view.seen(fields)
         return self.condition.normal_flux(x, t, n, seen[self.number], seen)
 
