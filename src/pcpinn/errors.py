@@ -15,3 +15,7 @@ class PcpinnError(Exception):
 
 class PcpinnWarning(UserWarning):
     """Something the user probably wants to know, but that does not stop the work."""
+
+
+class AccuracyWarning(PcpinnWarning):
+    """An answer is not as accurate as was asked, or nothing is known of its accuracy."""

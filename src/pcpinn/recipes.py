@@ -211,6 +211,11 @@ def convert(key: str, value: Any, expected: Any) -> Any:
             return choice
         if kind == PerAxis:
             return _per_axis(value)
+        if typing.get_origin(kind) is tuple and typing.get_args(kind)[0] is float:
+            sizes = tuple(float(v) for v in (value.split(",") if isinstance(value, str) else value))
+            if not sizes or not all(0 < v < math.inf for v in sizes):
+                raise ValueError
+            return sizes
         if typing.get_origin(kind) is tuple:
             parts = value.replace("x", ",").split(",") if isinstance(value, str) else value
             result = tuple(_whole(v) for v in ([parts] if np.isscalar(parts) else parts))
@@ -234,6 +239,8 @@ def convert(key: str, value: Any, expected: Any) -> Any:
             " or ".join(typing.get_args(kind))
             if typing.get_origin(kind) is Literal
             else _NAMES.get(kind, "whole numbers, such as 40,40")
+            if kind != tuple[float, ...]
+            else "positive numbers, such as 1e-6,2e8"
         )
         raise PcpinnError(f"{key}={value!r} does not fit", f"give {' or '.join([wanted, *words])}") from None
 

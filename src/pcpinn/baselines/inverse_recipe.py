@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from ..invert.recipe import NETWORK, NOT_READ, offer_inverse
 from ..network.recipe import MLP
 from ..recipes import Recipe
-from ..solve.method import LOSSES, Chosen, Offer, Options, Refusal
+from ..solve.method import ALL_FIXED, LOSSES, Chosen, Offer, Options, Refusal
 from ..train import Adam
 from ..train.optimiser import OPTIMISERS
 
@@ -83,7 +83,8 @@ def offer_adjoint(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal
         return Offer(Misfit(), (Misfit,))
     if slot == "run":
         return Offer(
-            Options(device="cpu"), without=_NO_CHECKPOINTS | {"memory": "the adjoint method has no such limit"}
+            Options(device="cpu"),
+            without=ALL_FIXED | _NO_CHECKPOINTS | {"memory": "the adjoint method has no such limit"},
         )
     return offer_inverse(slot, chosen, over_time)
 
@@ -99,5 +100,5 @@ def offer_inverse_pinn(slot: str, chosen: Chosen, over_time: bool) -> Offer | Re
     if slot == "loss":
         return Offer(InverseCollocation(), (InverseCollocation,))
     if slot == "run":
-        return Offer(Options(), without=_NO_CHECKPOINTS)
+        return Offer(Options(), without=ALL_FIXED | _NO_CHECKPOINTS)
     return offer_inverse(slot, chosen, over_time)

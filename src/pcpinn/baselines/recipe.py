@@ -8,7 +8,7 @@ from typing import ClassVar
 from ..discretize.in_time import Simplices, Slabs
 from ..network.recipe import MLP
 from ..recipes import Recipe
-from ..solve.method import LOSSES, Chosen, Offer, Options, Refusal, offer_discretisation, offer_optimisers
+from ..solve.method import ALL_FIXED, LOSSES, Chosen, Offer, Options, Refusal, offer_discretisation, offer_optimisers
 from ..solve.recipes import NewtonMethod, Residual
 from ..train import Adam, GaussNewton
 
@@ -46,7 +46,7 @@ def offer_all_at_once(slot: str, chosen: Chosen, over_time: bool) -> Offer | Ref
         return Offer(MLP())
     if slot == "newton":
         return Offer(NewtonMethod(), without=_NO_NEWTON)
-    return Offer(Options())
+    return Offer(Options(), without=ALL_FIXED)
 
 
 def offer_pinn(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal:

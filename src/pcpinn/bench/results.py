@@ -29,6 +29,7 @@ class Row:
         status: finished or failed; reason: why it failed.
         l2re, l1re, mse, max: errors against the reference; training, discretisation, estimate: its parts, and the estimate
             without reference; reference_error: the reference's own, relative.
+        asked, reached: the verdict: the accuracy that was asked for, and yes or no.
         iterations, stopped_by, dofs, parameters: of the training.
         quality: ||I - P^-1 A|| on smooth functions. condition, applied_error: of P, see `preconditioned.py`.
         setup_s, train_s, total_s: seconds. memory_gib, device_memory_gib: peaks.
@@ -50,6 +51,8 @@ class Row:
     training: float | None = None
     discretisation: float | None = None
     estimate: float | None = None
+    asked: float | None = None
+    reached: str = ""
     reference_error: float | None = None
     iterations: int | None = None
     stopped_by: str = ""
@@ -97,6 +100,7 @@ def row_of(cell: Cell, result: Mapping[str, Any], measured: Mapping[str, Any] | 
             "status": "failed" if result["stopped_by"] == "not finite" else "finished",
             "reason": "the loss became infinite or NaN" if result["stopped_by"] == "not finite" else "",
             **{k: errors[k] for k in ("l2re", "l1re", "mse", "max", "training", "discretisation", "estimate")},
+            **_verdict(result),
             "reference_error": None if result["reference"] is None else result["reference"]["error"],
             **{k: result[k] for k in ("iterations", "stopped_by", "dofs", "parameters", "device")},
             "quality": quality["smooth"] if isinstance(quality, Mapping) else quality,
@@ -115,6 +119,12 @@ def row_of(cell: Cell, result: Mapping[str, Any], measured: Mapping[str, Any] | 
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PcpinnError(f"the result of {cell.key} lacks {error}", "remove its folder and run it again") from error
     return replace(failed(cell, ""), **checked)
+
+
+def _verdict(result: Mapping[str, Any]) -> dict[str, Any]:
+    verdict = result.get("verdict") or {}
+    reached = {True: "yes", False: "no"}.get(verdict.get("reached"), "")  # type: ignore[arg-type]
+    return {"asked": verdict.get("asked"), "reached": reached}
 
 
 def with_measured(row: Row, measured: Mapping[str, Any]) -> Row:

@@ -16,10 +16,12 @@ from ..problem.problem import Problem
 from ..problem.unknowns import Unknown
 from ..recipes import Registry
 from ..solution.reference import Reference
+from ..solution.verdict import USUAL_ACCURACY
 from ..solve.method import INVERSE_METHODS, METHODS, Method
 from ..solve.settings import Settings, problem_is_over_time, resolve_preset
 
 PRESETS = ("quick", "default", "paper")
+ACCURACY = "accuracy"  # in place of a preset: nothing is fixed but what is given
 
 # The paper's global settings (its appendix on environment and settings): Adam, SiLU, 10 log-spaced Fourier features.
 PAPER: dict[str, Any] = {
@@ -82,6 +84,7 @@ class AnyEntry(ABC):
         remark: what a user should know: deviations from the paper, mistakes in published data.
         order: its place in lists, from small to large.
         source: of a user's file: its name and digest; empty for the catalog.
+        own: settings that hold whatever the preset: those of a user's file.
     """
 
     name: str
@@ -95,6 +98,7 @@ class AnyEntry(ABC):
     remark: str = ""
     order: int = 1000
     source: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, Any] = field(default_factory=dict)
 
     methods: ClassVar[Registry[Method]]
     home: ClassVar[str]  # the method that presets are made for
@@ -126,9 +130,19 @@ class AnyEntry(ABC):
         Raises:
             PcpinnError: for an unknown preset or key, or a value that does not fit.
         """
-        if preset not in self.presets:
+        if preset == ACCURACY and self.home == "pcpinn":
+            base: Mapping[str, Any] = self.own
+            changes = {"accuracy": USUAL_ACCURACY, **changes}
+        elif preset not in self.presets:
             raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(self.presets)}")
-        parameters, own, given = split_parameters(self.parameters, self.presets[preset], changes)
+        else:
+            base = self.presets[preset]
+            if "accuracy" in changes:
+                raise PcpinnError(
+                    f"preset {preset!r} fixes everything, so there is no accuracy to ask for",
+                    "leave the preset out, or the accuracy",
+                )
+        parameters, own, given = split_parameters(self.parameters, base, changes)
         over_time, home = problem_is_over_time(self.make(**parameters)), self.methods.find(self.home)
         return parameters, resolve_preset(self.methods.find(method or self.home), home, over_time, own, preset, given)
 

@@ -85,6 +85,7 @@ def _facts(module: Any, path: Path, usual: Mapping[str, Mapping[str, Any]]) -> d
     return {
         "name": path.stem,
         **dict.fromkeys(("title", "equation", "domain", "conditions"), ""),
+        "own": own,
         "presets": {name: {**own, **keys} for name, keys in {**usual, **presets}.items()},
         "source": {"kind": "file", "name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()},
     }

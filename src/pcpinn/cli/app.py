@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..catalog import CATALOG, INVERSE
+from ..catalog.entry import ACCURACY
 from ..catalog.inverse_task import inverse_of_run
 from ..catalog.prepared import SUFFIX, read_prepared, write_prepared
 from ..catalog.task import AnyTask, catalog_task, find_task, task_of_run
@@ -21,6 +23,7 @@ from ..solution.folder import read_run, require_free
 from ..solution.load import load
 from ..solution.over_time import FPS, FRAMES
 from ..solution.reference import Reference
+from ..solution.verdict import USUAL_ACCURACY
 from .bench import bench, report
 from .conclude import carry_out, conclude
 from .condition import condition
@@ -68,7 +71,13 @@ def solve(
     name: Annotated[
         str, typer.Argument(metavar="NAME_OR_FILE.py", help="A problem of the catalog, or a file that defines one.")
     ],
-    preset: Annotated[str, typer.Option(help="quick, default or paper.")] = "default",
+    preset: Annotated[
+        str | None, typer.Option(help="quick, default or paper; of a catalog problem default, if no accuracy is asked.")
+    ] = None,
+    accuracy: Annotated[
+        float | None,
+        typer.Option(help=f"Relative L2 error to reach; {USUAL_ACCURACY:g} for a file without a preset."),
+    ] = None,
     method: Annotated[str, typer.Option(help="pcpinn, pinn, fem-fit, or one of a plug-in.")] = "pcpinn",
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.")] = None,
@@ -79,17 +88,25 @@ def solve(
     as_json: AsJson = False,
 ) -> None:
     """Solve a problem and record the run."""
-    options = {k: v for k, v in (("device", device), ("seed", seed)) if v is not None}
+    asked = (("device", device), ("seed", seed), ("accuracy", accuracy))
+    options = {k: v for k, v in asked if v is not None}
     with standard_output_kept_clean():
         if name.endswith(SUFFIX):
             task = read_prepared(Path(name), {**pairs(changes), **options}, problem, method)
         else:
-            task = find_task(name, preset, {**pairs(changes), **options}, method)
+            changed = {**pairs(changes), **options}
+            task = find_task(name, preset or _usual_preset(name, method, changed), changed, method)
         task = task.compared_with(published) if published is not None else task
         folder = out or free_folder(Path("runs") / f"{task.record['problem']}-{task.record['preset']}")
         require_free(folder)
         solution = carry_out(task, folder, resume=False)
     conclude(solution, folder, as_json)
+
+
+def _usual_preset(name: str, method: str, changes: Mapping[str, Any]) -> str:
+    """What holds where no preset is named: an accuracy for files, or if one is asked for; else default."""
+    open_ = "accuracy" in changes or name.endswith(".py")
+    return ACCURACY if open_ and method == "pcpinn" else "default"
 
 
 @app.command()

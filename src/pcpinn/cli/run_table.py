@@ -54,10 +54,9 @@ def _add_forward(table: Table, result: dict[str, Any]) -> None:
             f"{escape(Path(published['file']).name)}, itself {number(published['distance'])} from an accurate solution",
         )
     if errors.get("estimate") is not None:
-        how = result["certificate"]["how"]
-        table.add_row(
-            "error estimate", number(errors["estimate"]), f"without reference: {how}; bound {number(errors['bound'])}"
-        )
+        certificate = result.get("certificate") or {"how": "finer discretisations"}
+        bound = "" if errors.get("bound") is None else f"; bound {number(errors['bound'])}"
+        table.add_row("error estimate", number(errors["estimate"]), f"without reference: {certificate['how']}{bound}")
     _add_times(table, result)
     newton = result.get("newton")
     if newton is not None:

@@ -11,7 +11,7 @@ from ..network.recipe import MLP
 from ..precondition import PRECONDITIONERS, Separable, Stages, TimeOrder
 from ..precondition.auto_lu import AutoLU
 from ..recipes import Recipe
-from ..solve.method import LOSSES, Chosen, Offer, Options, Refusal
+from ..solve.method import ALL_FIXED, LOSSES, Chosen, Offer, Options, Refusal
 from ..train import Adam, GaussNewton
 
 
@@ -79,4 +79,4 @@ def offer_inverse(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal
         return Refusal("the joint loss linearises the equations itself")
     if slot == "loss":
         return Offer(Joint(), (Joint,))
-    return Offer(Options(), without=NOT_READ)
+    return Offer(Options(), without=ALL_FIXED | NOT_READ)

@@ -186,16 +186,18 @@ class DenseNetwork(nn.Module):
 
     def copy_from(self, other: object) -> bool:
         """Take weights, frequencies and unit of another perceptron of the same architecture and box; False if it is not one."""
+        if not isinstance(other, DenseNetwork):
+            return False
         same = (
-            isinstance(other, DenseNetwork)
-            and other.architecture == self.architecture
+            other.architecture == self.architecture
             and other.outputs == self.outputs
             and all(torch.equal(getattr(other, k).cpu(), getattr(self, k).cpu()) for k in ("centre", "half_width"))
             and other.frequencies.shape == self.frequencies.shape
         )
         if same:
+            self.output_scale = other.output_scale.clone().to(self.theta)
             with torch.no_grad():
-                for key in ("theta", "frequencies", "output_scale"):
+                for key in ("theta", "frequencies"):
                     getattr(self, key).copy_(getattr(other, key))
         return same
 

@@ -20,12 +20,14 @@ class Field:
         degree: polynomial degree of its elements; None takes the degree of the solve.
         lower: how many degrees below that of the solve, where degree is None: the pressure of a flow needs one less than the
             velocity (Taylor-Hood elements).
+        auxiliary: a helper, such as w = u_xx in a system: its error does not count when an accuracy is asked for.
     """
 
     name: str
     components: int = 1
     degree: int | None = None
     lower: int = 0
+    auxiliary: bool = False
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():

@@ -31,7 +31,7 @@ def first_order(problem: Problem) -> Problem:
         return problem
     own = problem.unknowns
     twice = [k for k, f in enumerate(own) if f.name in second]
-    rates = tuple(replace(own[k], name=own[k].name + SUFFIX) for k in twice)
+    rates = tuple(replace(own[k], name=own[k].name + SUFFIX, auxiliary=True) for k in twice)
     view = _View(own, twice)
     boundary = {name: _conditions(by_field, view) for name, by_field in problem.conditions.items()}
     pins = [*problem.pins, *(_rate_pin(pin, own) for pin in problem.pins if (pin.field or own[0].name) in second)]

@@ -223,12 +223,21 @@ def read_network(path: Path, module: nn.Module | None = None) -> AnyNetwork:
             raise ValueError("the weights do not fit the architecture")
         network = DenseNetwork(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator(), state["theta"].dtype)
         network.ansatz = _ansatz(state, d, outputs)
+        _take_units(network, state)
         network.load_state_dict(state)
     except (LookupError, TypeError, ValueError, OverflowError, RuntimeError, AttributeError) as error:
         raise PcpinnError(
             f"{path} does not hold a network: {error}", "the file is damaged; run the solve again"
         ) from error
     return network
+
+
+def _take_units(network: DenseNetwork, state: Mapping[str, torch.Tensor]) -> None:
+    """One unit for all outputs, or one for each, as the file has it."""
+    units = state["output_scale"]
+    if units.shape not in ((), (network.outputs,)):
+        raise ValueError("the units of the outputs do not fit the network")
+    network.output_scale = torch.ones_like(units)
 
 
 def _arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
@@ -302,5 +311,6 @@ def _marched(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> 
     ):
         raise ValueError("the weights do not fit the architecture")
     base = DenseNetwork(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator(), thetas.dtype)
+    _take_units(base, state)
     base.load_state_dict({**state, "theta": thetas[-1]})
     return MarchedNetwork(base, plan, times, thetas)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .verdict import Verdict
+
 
 class Result(dict[str, Any]):
     """The record of a run; `result["errors"]["l2re"]` and so on, as in result.json."""
@@ -23,6 +25,8 @@ class Result(dict[str, Any]):
             text += f"; estimated error {estimate:.1e}"
         elif residual is not None:
             text += f"; training error {residual:.1e}"
+        if (self.get("verdict") or {}).get("asked") is not None:
+            text += f"; {Verdict(**self['verdict']).message}"
         if self._inverse.get("converged") is False:
             text += f"; not converged: loss {self._inverse['excess']:.1f} above that of the discrete answer"
         return text

@@ -19,6 +19,7 @@ from .folder import create_run, finish_run
 from .reference import Reference, compare
 from .result import Result
 from .series import write_series
+from .verdict import Verdict
 
 
 @dataclass(repr=False)
@@ -102,6 +103,11 @@ class Solution:
     def errors(self) -> dict[str, Any]:
         """The errors of the record: against the reference, and by part."""
         return self.result.get("errors", {})
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the answer is as accurate as was asked; if not, what limited it and what to do."""
+        return Verdict(**(self.result.get("verdict") or {}))
 
     def metrics(self, reference: Reference) -> dict[str, Any]:
         """Errors against another reference."""

@@ -109,6 +109,12 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: i
         _start(mesh, settings),
     )
     network = settings.network.build(place, run.seed, getattr(torch, run.precision))
+    scales = getattr(settings.loss, "scales", None)
+    if scales is not None:
+        if len(scales) != problem.components:
+            raise PcpinnError(f"{len(scales)} scales for {problem.components} components", "give one per component")
+        repeated = torch.tensor(scales).repeat(place.outputs // problem.components)
+        network.output_scale = repeated.to(network.output_scale)
     if isinstance(network, DenseNetwork) and network.architecture.initialisation == "cells":
         corners = mesh.simplices.nodes[mesh.simplices.vertices]
         centre_units(network, corners.mean(axis=1), np.ptp(corners, axis=1).max(axis=1), run.seed)

@@ -16,6 +16,7 @@ from ..problem.field import Field
 from ..progress import Progress
 from ..solution.folder import create_run, read_mesh_arrays, require_free
 from ..solution.result import Result
+from ..solution.verdict import judge
 from .build import make_device
 from .settings import Settings
 
@@ -110,6 +111,10 @@ class Run:
             more: parts that only some methods have.
         """
         degree = None if mesh is None else self.settings.mesh.degree
+        estimate = errors.get("estimate")
+        known = {} if estimate is None else {"all": estimate}
+        limited_by = "time" if stopped_by == "time limit" else "mesh" if _well_trained(errors) else "network"
+        verdict = judge(self.settings.run.accuracy, known, limited_by)
         return Result(
             self.facts
             | {
@@ -130,6 +135,7 @@ class Run:
                 "preconditioner": dict(preconditioner),
                 "errors": errors,
                 "certificate": None if certificate is None else dict(certificate),
+                "verdict": verdict.to_dict(),
                 "reference": None if reference is None else dict(reference),
                 **more,
                 "time": self.clock.times(self.setup_s, seconds),
@@ -137,3 +143,9 @@ class Run:
                 "environment": describe_environment(self.device),
             }
         )
+
+
+def _well_trained(errors: Mapping[str, Any]) -> bool:
+    """Whether most of an error is that of the discretisation."""
+    training, estimate = errors.get("training"), errors.get("estimate")
+    return training is not None and estimate is not None and training < 0.5 * estimate

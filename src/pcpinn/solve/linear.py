@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import PcpinnError
+from ..errors import AccuracyWarning, PcpinnError
 from ..mesh.slab_mesh import AnyMesh
 from ..problem.problem import Problem
 from ..progress import Progress
 from ..solution.reference import Reference
 from ..solution.solution import Solution
+from ..solution.verdict import USUAL_ACCURACY
+from ..terminal import usual_progress
+from .adapt.solve import solve_adaptively
+from .adapt.wish import Wish
 from .loss import preconditioned_loss
 from .march.march import march
 from .method import METHODS, Method, offer_preconditioned
@@ -33,7 +38,12 @@ def solve(
     start: Start | None = None,
     **choices: Any,
 ) -> Solution:
-    """Solve a problem: a linear one by Algorithm 1, a nonlinear one by Newton's method around it, or march through time.
+    """Solve a problem to an accuracy, or with given settings; linear or not, steady or over time.
+
+    What is not given is chosen: mesh, steps in time and network are adapted until the estimated relative L2 error is within
+    `accuracy` (0.01 if not given), or a limit is met; `solution.verdict` tells which, and a warning if it was not reached.
+    A given mesh, or a given treatment of time, is kept as it is: then the answer is only judged. With complete `Settings`,
+    or accuracy=None, everything is fixed and nothing judged.
 
     Args:
         problem: the PDE.
@@ -49,7 +59,7 @@ def solve(
             march, which begins with the initial values.
         choices: recipes by slot (mesh=Meshing(size=0.05, degree=3), network=MLP(width=32), preconditioner=ILU(1e-4) or "ilu",
             optimiser=GaussNewton(iterations=60), time=March(steps=100), newton=...), single keys of theirs (size=0.05), and
-            seed, device, precision, time_limit, memory, certify, checkpoint_every. `pcpinn settings` lists them all.
+            accuracy, seed, device, precision, time_limit, memory, certify, checkpoint_every. `pcpinn settings` lists them all.
 
     At its time limit (seconds of training, those before a resume included) a solve returns what it has; a march, which has no
     answer before its end, raises and keeps the finished windows for `resume`.
@@ -58,30 +68,38 @@ def solve(
         PcpinnError: for anything the user can correct; nothing has been written then, except by a march that reaches its time
             limit or diverges on the way.
     """
-    chosen = settings_of("pcpinn", problem, settings, choices)
+    given = settings if isinstance(settings, Settings) else {"accuracy": USUAL_ACCURACY, **(settings or {})}
+    chosen = settings_of("pcpinn", problem, given, choices)
     options: dict[str, Any] = {
         "out": Path(out) if out else None,
         "reference": reference,
-        "progress": progress,
+        "progress": progress or usual_progress(),
         "record": record,
     }
-    if chosen.marches:
+    judged = chosen.run.accuracy is not None
+    if judged and not resume and on is None and Wish(chosen).adaptable:
+        solution = solve_adaptively(problem, chosen, **options, start=start)
+    elif chosen.marches:
         if start is not None:
             raise PcpinnError(
                 "start= is for problems that are solved at once; a march begins with the initial values",
                 "leave start= out, or time=march",
             )
-        return march(problem, chosen, **options, resume=resume, mesh=on)
-    return run(
-        preconditioned_loss,
-        problem,
-        chosen,
-        **options,
-        resume=resume,
-        mesh=on,
-        start=start,
-        relinearised=preconditioned_loss,
-    )
+        solution = march(problem, chosen, **options, resume=resume, mesh=on)
+    else:
+        solution = run(
+            preconditioned_loss,
+            problem,
+            chosen,
+            **options,
+            resume=resume,
+            mesh=on,
+            start=start,
+            relinearised=preconditioned_loss,
+        )
+    if solution.verdict.reached is False:
+        warnings.warn(solution.verdict.message, AccuracyWarning, stacklevel=2)
+    return solution
 
 
 def settings_of(

@@ -30,7 +30,11 @@ def preconditioned_loss(
         system.A,
         system.b,
         kept or make_preconditioner(settings, system.discretisation),
-        weights=system.weights if settings.loss.norm == "mass" else np.full(system.size, 1 / system.size),
+        weights=scaled_weights(
+            system.weights if settings.loss.norm == "mass" else np.full(system.size, 1 / system.size),
+            settings,
+            np.asarray(system.discretisation.unknown_components),
+        ),
         dense=_dense(settings),
         dtype=getattr(torch, settings.run.precision),
         device=network.theta.device,
@@ -42,6 +46,13 @@ def preconditioned_loss(
     if rescale:
         rescale_outputs(network, operator)
     return LeastSquares(network, system.nodes, operator)
+
+
+def scaled_weights(weights: np.ndarray, settings: Settings, components: np.ndarray) -> np.ndarray:
+    """Weights (N,) of a norm, with components (N,) in units of their own if the settings have them."""
+    if settings.loss.scales is None:
+        return weights
+    return weights / np.asarray(settings.loss.scales)[components] ** 2
 
 
 def _dense(settings: Settings) -> bool | str:

@@ -19,6 +19,9 @@ from .recipes import NewtonMethod, Residual
 
 SLOTS = ("time", "mesh", "preconditioner", "network", "optimiser", "newton", "loss", "run")
 
+_FINEST = 1e-8  # accuracies below are lost in rounding errors of the discretisation
+ALL_FIXED = {"accuracy": "this method has settings alone; accuracy is for method=pcpinn"}
+
 LOSSES: Registry[type[Recipe]] = Registry("loss", "losses")
 LOSSES.register(Residual)
 NEWTONS: Registry[type[Recipe]] = Registry("Newton's method", "newton")
@@ -30,17 +33,20 @@ class Options(Recipe):
     """Options of every run.
 
     Attributes:
+        accuracy: relative L2 error that is asked for, the largest over the fields: what is not given is then chosen and
+            adapted, and the answer comes with a verdict. None: everything is fixed, by a preset or by defaults.
         seed: for all random numbers.
         device: auto (a GPU if there is one), cpu or cuda.
         precision: of the network: float64 or float32.
-        time_limit: seconds of training. A solve then returns what it has; a march, which has no answer before its end, stops
-            with an error and can be continued with `pcpinn resume`.
+        time_limit: seconds of training; with an accuracy, of the whole solve, 600 if not given. A solve then returns what it
+            has; a march, which has no answer before its end, stops with an error and can be continued with `pcpinn resume`.
         memory: GiB that the preconditioner and Gauss-Newton's matrices may each take (the latter a quarter of a GPU's memory
             if that is more).
         certify: estimate the total error on a finer discretisation at the end.
         checkpoint_every: seconds between two checkpoints.
     """
 
+    accuracy: float | None = None
     seed: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["float64", "float32"] = "float64"
@@ -57,6 +63,12 @@ class Options(Recipe):
         super().__post_init__()
         if not self.time_limit > 0:
             raise PcpinnError(f"time_limit={self.time_limit:g} must be positive", "leave time_limit out for no limit")
+        if self.accuracy is not None and not _FINEST <= self.accuracy < 1:
+            beyond = 0 < self.accuracy < _FINEST
+            raise PcpinnError(
+                f"accuracy={self.accuracy:g} is " + ("beyond double precision" if beyond else "no relative error"),
+                f"ask for {_FINEST:g} or more" if beyond else "give one below 1, such as 1e-3",
+            )
         if abs(self.seed) >= 2**63:
             raise PcpinnError(f"seed={self.seed} is too large", "take one below 2^63")
 

@@ -65,7 +65,7 @@ class Packed:
 
 def pack(place: Place, before: torch.Tensor, scale: torch.Tensor) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """Tensors and plain facts for a checkpoint: the place, the weights before the step, the unit of the network's outputs."""
-    tensors = {"before": before, "scale": scale.detach().reshape(1)}
+    tensors = {"before": before, "scale": scale.detach().reshape(-1)[:1]}
     tensors["history"] = torch.from_numpy(place.history.to_array())
     if not place.system.from_zero:
         tensors["at"] = torch.from_numpy(place.system.at)

@@ -43,8 +43,11 @@ class Residual(Recipe):
 
     Attributes:
         norm: mass (approximates that of L2 on the domain) or uniform (the paper's plain norm of vectors).
+        scales: typical size of each component, such as 1e-6,2e8 for metres beside pascals: errors and outputs of the network
+            are measured in these units.
     """
 
     norm: Literal["mass", "uniform"] = "mass"
+    scales: tuple[float, ...] | None = None
 
     name: ClassVar[str] = "residual"

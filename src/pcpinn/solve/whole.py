@@ -289,7 +289,7 @@ class WholeNewton(Newton):
         """Linearise and build P where the interrupted run did."""
         equation, settings, network = self.equation, self.settings, self.network
         packed = unpack(snapshot, equation.size, len(network.theta))
-        with torch.no_grad():
+        if not network.output_scale.ndim:
             network.output_scale.fill_(packed.scale)
         A, source = self._matrix_of_all_steps(), self.place.system
         if packed.built_at is not None:

@@ -122,7 +122,8 @@ class HeadSolver:
                 weight.zero_()
                 bias.zero_()
         for group, heads, rows in self._grouped(loss):
-            best = group.solve(wanted[rows].T) / network.output_scale
+            units = network.output_scale[heads] if network.output_scale.ndim else network.output_scale
+            best = group.solve(wanted[rows].T) / units
             weight[heads] += best[:-1].T
             bias[heads] += best[-1]
         with torch.no_grad():

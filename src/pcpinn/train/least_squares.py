@@ -207,5 +207,7 @@ class LeastSquares(Loss):
 @torch.no_grad()
 def rescale_outputs(network: Network, operator: Preconditioned) -> None:
     """Give a network's outputs the unit of the solution: 1, unless P^-1 b says that it is much larger or smaller."""
+    if network.output_scale.ndim:  # each output has a unit of its own
+        return
     size = operator.target_norm / float(operator.weights.sum()) ** 0.5
     network.output_scale.fill_(size if math.isfinite(size) and size > 0 and not 0.1 < size < 10 else 1.0)

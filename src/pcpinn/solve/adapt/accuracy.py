@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,11 +17,12 @@ from ...network.recipe import Place
 from ...problem.problem import Problem
 from ...progress import Progress
 from ...solution.solution import Solution
+from ...solution.verdict import Verdict, judge
 from ..loss import preconditioned_loss
 from ..run import run
 from ..settings import Settings
 from ..start import Start
-from ..verdict import Verdict, judge
+from .fields import counted, scales
 from .level import Elements, Level
 from .limits import Limits
 from .space import Adapted, adapt, shape_of
@@ -34,24 +34,13 @@ _NODES_PER_WEIGHT = 3
 _WIDTHS = (20, 28, 40, 56)
 
 
-def solve_steady(problem: Problem, wish: Wish, options: Mapping[str, Any], limits: Limits) -> Solution:
-    """Solve a problem without a time of its own: a mesh first, then a network on it, larger where needed.
-
-    Args:
-        problem: the PDE.
-        wish: what is wanted.
-        options: `progress`, `reference` and `record` of the solve.
-        limits: of time and memory.
-    """
-    progress = options.get("progress") or Progress()
-    over_time = problem.domain.has_time
-    degree = {"degree": DEGREE[problem.domain.dimension]}
-    settings = wish.settings(over_time, degree)
+def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progress) -> Solution:
+    """Solve a problem without a time of its own: a mesh first, then a network on it, larger where needed."""
+    settings = wish.settings({"degree": DEGREE[problem.domain.dimension]})
     elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
-    adapted = adapt(
-        problem, first_mesh(problem, settings), elements, _DISCRETE * wish.accuracy, limits, progress, wish.start
-    )
-    return Trainer(problem, wish, adapted, options, limits, progress).solution()
+    mesh = first_mesh(problem, settings)
+    adapted = adapt(problem, mesh, elements, _DISCRETE * wish.accuracy, limits, progress, wish.start)
+    return Trainer(problem, wish, adapted, limits, progress).solution()
 
 
 class Trainer:
@@ -62,11 +51,10 @@ class Trainer:
         problem: Problem,
         wish: Wish,
         adapted: Adapted,
-        options: Mapping[str, Any],
         limits: Limits,
         progress: Progress,
     ) -> None:
-        self.problem, self.wish, self.adapted, self.options = problem, wish, adapted, options
+        self.problem, self.wish, self.adapted = problem, wish, adapted
         self.limits, self.progress = limits, progress
         self.rounds: list[dict[str, Any]] = []
 
@@ -79,7 +67,7 @@ class Trainer:
             solution = self._train(width, grown)
             fields, training = self._errors(level, solution)
             limited = self.adapted.limited_by or self._blame(solution, training)
-            verdict = judge(wish.accuracy, fields, limited)
+            verdict = judge(wish.accuracy, counted(self.problem, fields), limited)
             self.rounds.append({"width": width, "estimate": verdict.estimate, "training": training})
             self.progress.note(
                 f"width {width}: estimated error {verdict.estimate:.1e}, of which training {training:.1e}"
@@ -113,18 +101,18 @@ class Trainer:
             "newton.tolerance": _TRAINED * wish.accuracy,
             "optimiser.iterations": 80,
             "certify": False,
-            "time_limit": max(1.0, self.limits.left),
+            "scales": scales(level.sizes, self.problem, float(np.sqrt(level.fine.space.quadrature.dx.sum()))),
             **self._features(level),
         }
         if width:
             chosen["network.width"] = width
-        settings = wish.settings(self.problem.domain.has_time, chosen)
+        settings = limits_of(wish.settings(chosen), self.limits)
         start = grown or wish.start or _function(self.adapted.first, self.adapted.first_u)
         return run(
             preconditioned_loss,
             self.problem,
             settings,
-            **self.options,
+            progress=self.progress,
             mesh=self._dense_mesh(settings),
             start=start,
             relinearised=preconditioned_loss,
@@ -171,6 +159,11 @@ class Trainer:
         if solution.result["stopped_by"] == "time limit":
             return "time"
         return "network" if training > _TRAINED * self.wish.accuracy else "mesh"
+
+
+def limits_of(settings: Settings, limits: Limits) -> Settings:
+    """With the time that is left."""
+    return settings.with_recipe("run", replace(settings.run, time_limit=max(1.0, limits.left)))
 
 
 def _function(discretisation: FiniteElements, u: np.ndarray) -> Start:

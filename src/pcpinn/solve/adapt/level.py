@@ -19,6 +19,7 @@ from ...discretize.transfer import by_field, mass_times, prolongation, squares, 
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...problem.problem import Problem
+from .fields import counts
 
 TINY = 1e-14
 
@@ -89,6 +90,10 @@ class Level:
         """(F,) relative L2 error of the discrete solution by field, as far as the finer space sees it."""
         return self.distances(self.prolonged)
 
+    def largest(self, errors: np.ndarray) -> float:
+        """The largest of errors by field (F,), those of auxiliary fields left out."""
+        return float(errors[counts(self.coarse.problem)].max())
+
     def distances_of(self, function: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """(F,) each: relative L2 distances from a function of points (m, d) to the better and to the discrete solution.
 
@@ -111,7 +116,7 @@ class Level:
         """
         space = self.fine.space
         e = self.prolonged - self.better
-        scale = np.repeat(1.0 / self._units**2, [f.components for f in space.fields])
+        scale = np.repeat(counts(self.coarse.problem) / self._units**2, [f.components for f in space.fields])
         goal = mass_times(space, e) * scale[space.unknown_components]
         equation = DiscreteEquation(self.fine)
         matrix = equation.linearise(self.better).A

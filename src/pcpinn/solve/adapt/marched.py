@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,17 @@ from ...discretize.transfer import by_field, values_in_cells
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...mesh.slab_mesh import SlabMesh
+from ...network.marched import MarchedNetwork
+from ...problem.first_order import first_order
 from ...problem.problem import Problem
 from ...problem.shape_base import SpaceTime
 from ...progress import Progress
 from ...solution.solution import Solution
+from ...solution.verdict import Verdict, judge
 from ..march.march import march
 from ..settings import Settings
-from ..verdict import Verdict, judge
+from .accuracy import limits_of
+from .fields import counted, scales
 from .level import Elements
 from .limits import Limits
 from .steps import AdaptedMarch, MarchLevel, Steps, adapt_march
@@ -31,12 +35,12 @@ _MOMENTS = 40  # at most so many moments at which a network is compared
 _WIDTHS = {1: (160, 320, 640), 2: (400, 800, 1600), 3: (600, 1200)}
 
 
-def solve_over_time(problem: Problem, wish: Wish, options: Mapping[str, Any], limits: Limits) -> Solution:
-    """Solve a problem over time; arguments as of `solve_steady`."""
-    progress = options.get("progress") or Progress()
+def solve_over_time(problem: Problem, wish: Wish, limits: Limits, progress: Progress) -> Solution:
+    """Solve a problem over time: steps and mesh first, then a march of networks, larger ones where needed."""
+    users, problem = problem, first_order(problem)
     domain = problem.domain
     assert isinstance(domain, SpaceTime)
-    settings = wish.settings(True, {"time": "march", "degree": DEGREE[problem.dimension]})
+    settings = wish.settings({"time": "march", "degree": DEGREE[problem.dimension]})
     elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
     times = np.linspace(domain.start, domain.end, _FIRST_STEPS + 1)
     steps = Steps("radau", _ORDER, times)
@@ -46,10 +50,10 @@ def solve_over_time(problem: Problem, wish: Wish, options: Mapping[str, Any], li
     rounds = []
     widths = (0,) if wish.fixes("network", "optimiser") else _WIDTHS[problem.dimension]
     for width in widths:
-        solution = _train(problem, wish, adapted, width, options, limits)
+        solution = _train(problem, wish, adapted, width, limits, progress)
         fields = _errors(adapted, solution, problem)
         limited = adapted.limited_by or "network"
-        verdict = judge(wish.accuracy, fields, limited)
+        verdict = judge(wish.accuracy, counted(problem, fields), limited)
         estimate = verdict.estimate or np.inf
         rounds.append({"width": width, "estimate": verdict.estimate})
         progress.note(f"width {width}: estimated error {estimate:.1e}")
@@ -59,6 +63,10 @@ def solve_over_time(problem: Problem, wish: Wish, options: Mapping[str, Any], li
             break
     assert best is not None
     _, solution, verdict = best
+    if problem is not users:  # the rates are not part of the answer
+        shown = replace(solution.network.plan, shown=users.components)
+        network = MarchedNetwork(solution.network.base, shown, adapted.steps.times, solution.network.theta.detach())
+        solution = replace(solution, network=network, fields=users.unknowns, problem=users)
     solution.result["verdict"] = verdict.to_dict()
     solution.result["errors"]["estimate"] = verdict.estimate
     solution.result["adaptation"] = {
@@ -70,9 +78,9 @@ def solve_over_time(problem: Problem, wish: Wish, options: Mapping[str, Any], li
 
 
 def _train(
-    problem: Problem, wish: Wish, adapted: AdaptedMarch, width: int, options: Mapping[str, Any], limits: Limits
+    problem: Problem, wish: Wish, adapted: AdaptedMarch, width: int, limits: Limits, progress: Progress
 ) -> Solution:
-    steps = adapted.steps
+    steps, level = adapted.steps, adapted.level
     chosen: dict[str, Any] = {
         "time": "march",
         "degree": adapted.level.base.space.form.space.scalar[0].degree,
@@ -87,13 +95,13 @@ def _train(
         "network.feature_high": 2.0,
         "optimiser.iterations": 0,
         "start_iterations": 0,
-        "time_limit": max(1.0, limits.left),
+        "scales": scales(level.units, problem, float(np.sqrt(level.space.quadrature.dx.sum() * np.ptp(steps.times)))),
     }
     if width:
         chosen["network.width"] = width
-    settings = wish.settings(True, chosen)
+    settings = limits_of(wish.settings(chosen), limits)
     mesh = _dense_mesh(problem, adapted, settings, limits)
-    return march(problem, settings, **options, mesh=SlabMesh(mesh, steps.times))
+    return march(problem, settings, progress=progress, mesh=SlabMesh(mesh, steps.times))
 
 
 def _dense_mesh(problem: Problem, adapted: AdaptedMarch, settings: Settings, limits: Limits) -> Mesh:

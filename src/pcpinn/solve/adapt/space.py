@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass, field
 
@@ -23,10 +22,10 @@ from ...progress import Progress
 from ..start import Start, nodal_start
 from .level import Elements, Level, marked
 from .limits import Limits
+from .trust import LEAST_TRUST, trust
 
 _BULK = 0.7
 _NEARLY_ALL = 0.6  # with more cells marked than this part, all are refined
-_LEAST_TRUST = 0.05
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Adapted:
     @property
     def estimate(self) -> float:
         """Relative error of the discrete solution, the largest over the fields."""
-        return float(self.level.errors.max()) / self.trust
+        return self.level.largest(self.level.errors) / self.trust
 
 
 def adapt(
@@ -79,7 +78,7 @@ def adapt(
     """
     levels: list[Level] = []
     history: list[tuple[int, float]] = []
-    trust, limited = _LEAST_TRUST, None
+    part, limited = LEAST_TRUST, None
     while True:
         progress.stage(f"mesh {len(levels) + 1}: {mesh.cell_count} cells")
         try:
@@ -89,18 +88,17 @@ def adapt(
                 raise
             limited = "newton"
             break
-        if levels:
-            trust = _trust(levels[-1], level)
         levels.append(level)
-        error = float(level.errors.max()) / trust
+        part = _trust(levels)
+        error = level.largest(level.errors) / part
         history.append((level.coarse.size, error))
-        seen = f"error {float(level.errors.max()):.1e}" + (f", trust {trust:.2f}" if len(levels) > 1 else "")
+        seen = f"error {level.largest(level.errors):.1e}" + (f", trust {part:.2f}" if len(levels) > 1 else "")
         progress.note(f"mesh {len(levels)}: {mesh.cell_count} cells, {level.coarse.size} degrees of freedom, {seen}")
         if error <= target and len(levels) > 1:
             break
         indicators = level.indicators()
         chosen = marked(indicators, _BULK)
-        if len(levels) == 1 and float(level.errors.max()) <= target:
+        if len(levels) == 1 and level.largest(level.errors) <= target:
             chosen[:] = True  # a single level proves nothing: see whether a finer one agrees
         if chosen.mean() > _NEARLY_ALL:
             chosen[:] = True
@@ -109,7 +107,7 @@ def adapt(
         if limited is not None:
             break
         mesh = finer
-    return Adapted(levels[-1], levels[0].coarse, levels[0].u, trust, limited, history)
+    return Adapted(levels[-1], levels[0].coarse, levels[0].u, part, limited, history)
 
 
 def shape_of(problem: Problem) -> Domain | None:
@@ -157,10 +155,10 @@ def discrete_solution(discretisation: FiniteElements, start: np.ndarray | None) 
         return found
 
 
-def _trust(before: Level, now: Level) -> float:
-    """Estimated over found error of the level before: the found one is measured with the better solution of this level."""
-    v = prolongation(before.coarse.space, now.fine.space) @ before.u
-    found, seen = float(now.distances(v).max()), float(before.errors.max())
-    if not math.isfinite(found) or not math.isfinite(seen):
-        return _LEAST_TRUST
-    return float(np.clip(seen / found if found else 1.0, _LEAST_TRUST, 1.0))
+def _trust(levels: list[Level]) -> float:
+    now = levels[-1]
+
+    def found(level: Level) -> float:
+        return now.largest(now.distances(prolongation(level.coarse.space, now.fine.space) @ level.u))
+
+    return trust(levels, lambda level: level.coarse.size, lambda level: level.largest(level.errors), found)

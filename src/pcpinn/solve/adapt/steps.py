@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,14 +19,15 @@ from ...mesh.refine import refined
 from ...problem.problem import Problem
 from ...problem.shape_base import SpaceTime
 from ...progress import Progress
+from .fields import counts
 from .level import TINY, Elements, marked
 from .limits import Limits
 from .stepping import DiscreteMarch, StepFailed, march_discrete
+from .trust import LEAST_TRUST, trust
 
 _BULK = 0.7
 _PLACES = np.array([0.0694, 0.33, 0.67, 0.9306])  # of a step where solutions are compared
 _WEIGHTS = np.array([0.1739, 0.3261, 0.3261, 0.1739])
-_LEAST_TRUST = 0.05
 _MOST_HALVINGS = 3
 
 
@@ -67,7 +67,7 @@ class MarchLevel:
         return self.finer.space.form.space
 
     @cached_property
-    def _measured(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def _measured(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Squares over space and time: of the finest solution, by field; of differences in space, in time, in all, by
         field; by cell, of those in space; by step, of what the scheme's polynomial leaves of the finest solution."""
         base, finer, finest, space = self.base, self.finer, self.finest, self.space
@@ -87,7 +87,7 @@ class MarchLevel:
                 total[1] += weight * by_field(space, squares(space, f[j] - g[j])).sum(axis=0)
                 total[2] += weight * by_field(space, squares(space, b[j] - g[j])).sum(axis=0)
                 steps[k] += weight * by_field(space, squares(space, resolved[j] - g[j])).sum(axis=0)
-        return size, total, cells, steps, np.empty(0)
+        return size, total, cells, steps
 
     @cached_property
     def units(self) -> np.ndarray:
@@ -104,17 +104,21 @@ class MarchLevel:
     def parts(self) -> tuple[float, float]:
         """Relative errors by space and by time, the largest over the fields."""
         in_space, in_time = np.sqrt(self._measured[1][:2]) / self.units
-        return float(in_space.max()), float(in_time.max())
+        return self.largest(in_space), self.largest(in_time)
+
+    def largest(self, errors: np.ndarray) -> float:
+        """The largest of errors by field (F,), those of auxiliary fields left out."""
+        return float(errors[counts(self.base.space.problem)].max())
 
     @property
     def by_cell(self) -> np.ndarray:
         """(c,) contributions of the cells to the squared error in space."""
-        return (self._measured[2] / self.units**2).sum(axis=1)
+        return (self._measured[2] / self.units**2)[:, counts(self.base.space.problem)].sum(axis=1)
 
     @property
     def by_step(self) -> np.ndarray:
         """(S,) contributions of the steps: what their polynomials cannot follow."""
-        return (self._measured[3] / self.units**2).sum(axis=1)
+        return (self._measured[3] / self.units**2)[:, counts(self.base.space.problem)].sum(axis=1)
 
     def distances_from(self, other: DiscreteMarch) -> np.ndarray:
         """(F,) relative distance of the finest solution from a march with fewer cells or steps."""
@@ -156,8 +160,8 @@ def adapt_march(
         PcpinnError: when not even the first level can be solved.
     """
     history: list[tuple[int, int, float, float]] = []
-    before: MarchLevel | None = None
-    trust, limited, failures = _LEAST_TRUST, None, 0
+    levels: list[MarchLevel] = []
+    part, limited, failures = LEAST_TRUST, None, 0
     while True:
         count = len(steps.times) - 1
         progress.stage(f"plan {len(history) + 1}: {mesh.cell_count} cells, {count} steps", 3 * count)
@@ -166,26 +170,27 @@ def adapt_march(
         except StepFailed as failed:
             failures += 1
             if failures > 6 or limits.exceeded(0, mesh.dimension) is not None:
-                if before is None:
+                if not levels:
                     raise
                 limited = "time step"
                 break
             often = np.ones(count, dtype=int)
             steps = steps.halved(np.arange(count) >= max(0, failed.step - 1), often)
             continue
-        if before is not None:
-            trust = _trust(before, level)
+        levels.append(level)
+        part = _trust(levels)
         in_space, in_time = level.parts
         history.append((level.base.space.size, count, in_space, in_time))
         progress.note(
             f"plan {len(history)}: {level.base.space.size} degrees of freedom, {count} steps, error by space {in_space:.1e}, "
-            f"by time {in_time:.1e}" + (f", trust {trust:.2f}" if before is not None else "")
+            f"by time {in_time:.1e}" + (f", trust {part:.2f}" if len(levels) > 1 else "")
         )
-        space_done, time_done = in_space <= trust * targets[0], in_time <= trust * targets[1]
-        if space_done and time_done and before is not None:
+        first = len(levels) == 1
+        space_done, time_done = in_space <= part * targets[0], in_time <= part * targets[1]
+        if space_done and time_done and not first:
             break
-        refine_space = not space_done or before is None
-        refine_time = not time_done or before is None
+        refine_space = not space_done or first
+        refine_time = not time_done or first
         new_mesh, new_steps = mesh, steps
         if refine_space:
             chosen = marked(level.by_cell, _BULK) if in_space > targets[0] else np.ones(len(mesh.cells), dtype=bool)
@@ -198,20 +203,14 @@ def adapt_march(
         limited = limits.exceeded(level.finer.space.size * new_mesh.cell_count / mesh.cell_count, mesh.dimension)
         if limited is None and cost > 2e8 * limits.memory / 4:
             limited = "memory"
-        if limited is None and limits.would_exceed(progress_ratio(level, new_mesh, new_steps, mesh, steps)):
+        more = new_mesh.cell_count / mesh.cell_count * len(new_steps.times) / len(steps.times)
+        if limited is None and limits.would_exceed(more):
             limited = "time"
-        before = level
         if limited is not None:
             break
         limits.mark()
         mesh, steps = new_mesh, new_steps
-    assert before is not None
-    return AdaptedMarch(level if level is not None else before, mesh, steps, trust, limited, history)
-
-
-def progress_ratio(level: MarchLevel, new_mesh: Mesh, new_steps: Steps, mesh: Mesh, steps: Steps) -> float:
-    """How much more work the next level is."""
-    return new_mesh.cell_count / mesh.cell_count * len(new_steps.times) / len(steps.times)
+    return AdaptedMarch(levels[-1], mesh, steps, part, limited, history)
 
 
 def _march_level(
@@ -264,6 +263,8 @@ def _shortened(steps: Steps, by_step: np.ndarray, too_large: float) -> Steps:
     lengths = np.diff(steps.times)
     share = by_step.sum() * lengths / lengths.sum()  # if all moments counted the same
     chosen = marked(by_step, 0.9) if too_large > 1 else np.ones(len(lengths), dtype=bool)
+    if lengths[chosen].sum() > 0.5 * lengths.sum():
+        chosen[:] = True
     power = 2 * (steps.order + 1)
     with np.errstate(all="ignore"):
         wanted = np.log2(np.maximum(by_step / np.maximum(share, TINY), 1.0) * max(too_large, 1.0) ** 2) / power
@@ -271,9 +272,11 @@ def _shortened(steps: Steps, by_step: np.ndarray, too_large: float) -> Steps:
     return steps.halved(chosen, often)
 
 
-def _trust(before: MarchLevel, now: MarchLevel) -> float:
-    """Estimated over found error of the level before."""
-    found, seen = float(now.distances_from(before.base).max()), float(before.errors.max())
-    if not math.isfinite(found) or not math.isfinite(seen):
-        return _LEAST_TRUST
-    return float(np.clip(seen / found if found else 1.0, _LEAST_TRUST, 1.0))
+def _trust(levels: list[MarchLevel]) -> float:
+    now = levels[-1]
+    return trust(
+        levels,
+        lambda level: level.base.values.size,
+        lambda level: level.largest(level.errors),
+        lambda level: now.largest(now.distances_from(level.base)),
+    )

@@ -70,7 +70,10 @@ class MarchCheckpoint:
         table = [[r.final, len(r.residuals), r.iterations, r.rebuilt, r.damping] for r in reports[:done]]
         tensors = pack_windows(torch.stack(list(thetas[: done + 1])).cpu().numpy(), network.head_size)
         tensors |= {"reports": np.array(table).reshape(-1, 5), "history": history.to_array()[:done]}
-        facts = {"scale": float(network.output_scale), "reasons": [r.reason for r in reports[:done]]}
+        facts = {
+            "scale": float(network.output_scale) if not network.output_scale.ndim else 1.0,
+            "reasons": [r.reason for r in reports[:done]],
+        }
         self.file.write(tensors, {**facts, "seconds": self._training.seconds, "elapsed": self._clock.seconds})
 
     def read(self, like: Tensor, windows: int) -> Done | None:

@@ -79,7 +79,7 @@ def march(
     own.ready()
     if done is not None:
         thetas, reports, history = done.thetas, done.reports, done.history
-        with torch.no_grad():
+        if not network.output_scale.ndim:
             network.output_scale.fill_(done.scale)
         clock.add(done.elapsed)
         training.add(done.seconds)

@@ -14,6 +14,7 @@ from ...progress import Progress
 from ...train import LeastSquares, Stopping, rescale_outputs, train
 from ...train.heads import HeadSolver
 from ..build import make_optimiser
+from ..loss import scaled_weights
 from ..settings import Settings
 from .deadline import Deadline
 
@@ -30,9 +31,8 @@ def spread_biases(network: DenseNetwork, seed: int) -> None:
 
 def space_weights(space: MarchSpace, settings: Settings) -> np.ndarray:
     """(n,) weights of the norm in space."""
-    if settings.loss.norm == "uniform":
-        return np.full(space.size, 1 / space.size)
-    return space.weights
+    weights = np.full(space.size, 1 / space.size) if settings.loss.norm == "uniform" else space.weights
+    return scaled_weights(weights, settings, space.form.space.unknown_components)
 
 
 def fit_start(
@@ -70,7 +70,8 @@ def fit_start(
     for _ in range(min(2, settings.time.head_steps)):
         heads.step(loss, afresh=False)
     with torch.no_grad():
-        network.output_scale.copy_(one.output_scale)
+        if not network.output_scale.ndim:
+            network.output_scale.copy_(one.output_scale)
         trunk = one.theta.detach()[: -one.head_size]
         weight, bias = one.layers(one.theta.detach())[-1]
         whole = network.theta.detach().clone()
@@ -92,6 +93,8 @@ def _single_head(network: DenseNetwork, plan: Plan) -> DenseNetwork:
     one = one.to(network.theta.device)
     with torch.no_grad():
         one.frequencies.copy_(network.frequencies)
+        if network.output_scale.ndim:
+            one.output_scale = network.output_scale[: plan.components].clone()
         trunk = network.theta.detach()[: -network.head_size]
         one.theta[: len(trunk)] = trunk
     return one

@@ -32,7 +32,7 @@ class Verdict:
         estimate: the estimated relative L2 error, the largest over the fields; None where there is none.
         limited_by: mesh, time step, network, iterations, time, memory, ill-posedness, estimate or newton; None if reached.
         advice: what to do about it.
-        fields: the estimate of each field.
+        fields: the estimate of each field that counts.
     """
 
     asked: float | None = None

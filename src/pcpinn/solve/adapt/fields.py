@@ -1,0 +1,34 @@
+"""Fields of different units side by side: which of them count, and how large they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...problem.problem import Problem
+
+_ALIKE = 10.0  # fields whose sizes differ by less share one unit
+
+
+def counted(problem: Problem, errors: Mapping[str, float]) -> dict[str, float]:
+    """Errors by field, without those of auxiliary fields."""
+    auxiliary = {f.name for f in problem.unknowns if f.auxiliary}
+    return {name: e for name, e in errors.items() if name not in auxiliary}
+
+
+def counts(problem: Problem) -> np.ndarray:
+    """(F,) bool: fields that are not auxiliary."""
+    return np.array([not f.auxiliary for f in problem.unknowns])
+
+
+def scales(sizes: np.ndarray, problem: Problem, volume: float) -> tuple[float, ...] | None:
+    """A typical size of each component from the L2 norms of the fields (F,) and of 1; None where all are alike."""
+    typical = sizes / volume
+    known = typical[typical > 0]
+    if len(problem.unknowns) < 2 or not len(known) or known.max() <= _ALIKE * typical.min():
+        return None
+    floor = 1e-9 * known.max()
+    return tuple(
+        float(max(t, floor)) for t, f in zip(typical, problem.unknowns, strict=True) for _ in range(f.components)
+    )
