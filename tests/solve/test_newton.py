@@ -265,6 +265,7 @@ def test_a_nonlinearity_that_no_probe_sees():
     assert solution.result["newton"]["iterations"] > 1
     assert solution.errors["l2re"] < 1e-3
     assert solution.errors["training"] < 1e-3
+    assert 0.3 < solution.errors["estimate"] / solution.errors["l2re"] < 3
 
 
 def test_a_linear_problem_is_one_step():
