@@ -236,7 +236,7 @@ def bad(**changes):
         (line(), {"dense": "maybe"}, "dense='maybe'"),
         (line(), {"colour": "red"}, "no setting 'colour'"),
         (line(), {"device": "cuda"}, "device=cuda"),
-        (bad(flux=lambda x, u: u.value * u.grad), {}, "linearised at u = 0"),
+        (bad(flux=lambda x, u: u.value * u.grad), {}, "degenerate at u = 0"),
         (bad(flux=lambda x, u: u.grad.detach()), {}, "not differentiable"),
         (bad(flux=lambda x, u: u.value), {}, None),
         (bad(boundary={"left": Neumann(0), "right": Neumann(0)}), {}, "singular"),

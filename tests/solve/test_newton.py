@@ -23,6 +23,9 @@ from pcpinn import (
     solve,
 )
 from pcpinn.baselines import solve_pinn
+from pcpinn.discretize.discretisation import check_functions
+from pcpinn.discretize.finite_elements import FiniteElements
+from pcpinn.mesh.generate import generate_mesh
 from pcpinn.solution.folder import read_network
 from pcpinn.solve.newton import NotConverged
 
@@ -242,3 +245,45 @@ def test_an_ordinary_pinn_takes_nonlinear_problems():
     assert solution.history.losses[-1] < 0.3 * solution.history.losses[0]
     assert 0 < solution.errors["training"] < 1
     assert "newton" not in solution.result
+
+
+def hidden():
+    """-u'' + u, and another (u - 5)^2 (9 - u)^2 for 5 < u < 9 alone; u = 8 sin(pi x)."""
+    made = Manufactured(
+        Interval(0, 1),
+        flux=lambda x, u: u.grad,
+        source=lambda x, u: u.value + ((u.value - 5).clamp(min=0) * (9 - u.value).clamp(min=0)) ** 2,
+        exact=(lambda x: 8 * torch.sin(torch.pi * x[0]),),
+    )
+    return made.problem({"left": Dirichlet(0.0), "right": Dirichlet(0.0)})
+
+
+def test_a_nonlinearity_that_no_probe_sees():
+    discretisation = FiniteElements(hidden(), generate_mesh(Interval(0, 1), cells=(12,)), 3)
+    assert check_functions(discretisation)  # at random states it is linear
+    solution = solve(hidden(), **{**SMALL, "cells": (12,), "width": 12}, reference=Reference(X, 8 * np.sin(np.pi * X)))
+    assert solution.result["newton"]["iterations"] > 1
+    assert solution.errors["l2re"] < 1e-3
+    assert solution.errors["training"] < 1e-3
+    assert 0.3 < solution.errors["estimate"] / solution.errors["l2re"] < 3
+
+
+def test_a_linear_problem_is_one_step():
+    problem = line(power=1)
+    solution = solve(problem, dict(**SMALL), reference=REFERENCE)
+    assert "newton" not in solution.result
+    assert solution.errors["training"] < 1e-4
+    from_function = solve(problem, dict(**SMALL), start=lambda x: np.ones(len(x)))
+    assert from_function.result["newton"]["iterations"] == 1
+    assert from_function.errors["training"] < 1e-3
+
+
+@pytest.mark.parametrize("power", [1, 3])
+def test_twice_interrupted_in_one_step(tmp_path, power):
+    settings = dict(**{**SMALL, "iterations": 20}, checkpoint_every=0, certify=False)
+    expected = solve(line(power=power), settings)
+    for after, resume in ((10, False), (11, True)):
+        with pytest.raises(Kill):
+            solve(line(power=power), settings, out=tmp_path / "run", progress=Killer(after), resume=resume)
+    resumed = solve(line(power=power), settings, out=tmp_path / "run", resume=True)
+    assert torch.equal(resumed.network.theta, expected.network.theta)

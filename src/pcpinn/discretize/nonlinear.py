@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -72,6 +73,15 @@ def linearised_system(equation: DiscreteEquation, u: np.ndarray, A: sp.csr_matri
     if not np.isfinite(F).all():
         raise not_finite()
     return Linearisation(equation, A, A @ u - F, u, F)
+
+
+def linearised_near(equation: DiscreteEquation, u: np.ndarray) -> Linearisation:
+    """The linear part where it is exact at u (N,), as it is for linear problems; else the linearisation at u."""
+    with contextlib.suppress(PcpinnError):  # it may be degenerate where that at u is not
+        first = first_linearisation(equation)
+        if first.exact_at(u):
+            return first
+    return linearised_system(equation, u)
 
 
 def solve_newton(

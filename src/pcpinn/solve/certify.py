@@ -8,7 +8,6 @@ r = A_f u - b_f, vanishes for neither a badly trained network nor a too coarse t
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -16,13 +15,11 @@ import numpy as np
 import torch
 
 from ..discretize.discrete_equation import DiscreteEquation
-from ..discretize.discretisation import check_functions
 from ..discretize.elements import ELEMENTS
 from ..discretize.finite_elements import FiniteElements
 from ..discretize.linear_solves import solve_krylov
-from ..discretize.nonlinear import linearised_system
+from ..discretize.nonlinear import linearised_near
 from ..discretize.slabs import TimeSlabs
-from ..discretize.system import LinearSystem, linear_part
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.meshing import Differences, Meshing
@@ -36,7 +33,6 @@ from ..problem.problem import Problem
 from ..solution.solution import Solution
 from .build import make_mesh
 from .settings import Settings
-from .start import nodal_start
 
 _AFFORDABLE_UNKNOWNS = {1: 10**6, 2: 400_000, 3: 80_000}
 _AFFORDABLE_SLABS = 10**6
@@ -111,12 +107,9 @@ def estimate_error(
             f"a finer discretisation ({how}) has {finer.size} degrees of freedom, which would cost more than the solve itself",
             "call pcpinn.certify(solution) if you want it all the same",
         )
-    if check_functions(finer):
-        system = linear_part(DiscreteEquation(finer))
-        u = _values(network, system)
-    else:
-        u = nodal_start(network_values(network), finer)
-        system = linearised_system(DiscreteEquation(finer), u)
+    equation = DiscreteEquation(finer)
+    u = _values(network, equation)
+    system = linearised_near(equation, u)
     r = system.A @ u - system.b
     preconditioner: Any = ILU(drop_tolerance=1e-4, fill_factor=30.0)
     if by_slabs:
@@ -184,17 +177,8 @@ def _finer_elements(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[F
     return FiniteElements(replace(problem, fields=raised), mesh, degree, element=recipe.element), how
 
 
-def network_values(network: Network) -> Callable[[np.ndarray], np.ndarray]:
-    """The network as a function of arrays (n, d), with values (n, components)."""
-
-    def values(x: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
-            return network(torch.as_tensor(x).to(network.theta)).double().cpu().numpy()
-
-    return values
-
-
-def _values(network: Network, system: LinearSystem) -> np.ndarray:
+def _values(network: Network, equation: DiscreteEquation) -> np.ndarray:
+    nodes = equation.nodes
     with torch.no_grad():
-        at_points = network(torch.as_tensor(system.nodes.points).to(network.theta)).double().cpu().numpy()
-    return at_points[system.nodes.point_of, system.nodes.component_of]
+        at_points = network(torch.as_tensor(nodes.points).to(network.theta)).double().cpu().numpy()
+    return at_points[nodes.point_of, nodes.component_of]

@@ -149,7 +149,7 @@ class WholeNewton(Newton):
             if further != first:
                 theta = self.network.theta.detach().clone()
                 so_far = Snapshot(training.iterations, training.seconds, theta, self.state, training.history)
-                training = self._train_until(*further, so_far)
+                training = self._train_until(*further, so_far, announce=False)
         self._training, self._snapshot = training, None
         self.place.history.rows += training.history.rows
         self.iteration = training.iterations
@@ -248,12 +248,14 @@ class WholeNewton(Newton):
             forcing = min(forcing, max(remainder, _LEAST_FORCING))
         return max(final, forcing * damping * correction)
 
-    def _train_until(self, tolerance: float, iterations: int, resume: Snapshot | None) -> Training:
+    def _train_until(
+        self, tolerance: float, iterations: int, resume: Snapshot | None, announce: bool = True
+    ) -> Training:
         if resume is None:
             seconds, theta = time.perf_counter() - self._clock, self.network.theta.detach().clone()
             resume = Snapshot(self.iteration, seconds, theta, self.state, History())
         stopping = Stopping(iterations, tolerance, self.settings.run.time_limit, self.patience)
-        training = train(self.loss, self.optimiser, stopping, None, self.progress, self.checkpoints, resume)
+        training = train(self.loss, self.optimiser, stopping, None, self.progress, self.checkpoints, resume, announce)
         self.state = resume.state
         return training
 

@@ -57,6 +57,7 @@ def train(
     progress: Progress | None = None,
     checkpoints: Checkpoints | None = None,
     resume: Snapshot | None = None,
+    announce: bool = True,
 ) -> Training:
     """Minimise problem.loss() in place. A resumed training takes the same steps as one that was never interrupted.
 
@@ -70,6 +71,7 @@ def train(
         progress: told of every iteration, or batch of them.
         checkpoints: where to write snapshots.
         resume: a snapshot to continue from.
+        announce: tell of a new stage; not where a training of this run goes on.
     """
     progress = progress or Progress()
     if resume is None:
@@ -85,7 +87,8 @@ def train(
             problem.restore(resume.loss)
         with torch.no_grad():
             problem.theta.copy_(resume.theta)
-    progress.stage(f"training ({optimiser.label})", stopping.iterations)
+    if announce:
+        progress.stage(f"training ({optimiser.label})", stopping.iterations)
     started = time.perf_counter() - before
     iteration, loss, reason = first, history.rows[-1][2] if history.rows else math.inf, "iterations"
     seconds = before
