@@ -137,13 +137,10 @@ def test_product_space_numbers_component_by_component():
     fields = (Field("v", components=2, degree=2), Field("p", degree=1), Field("q"))
     space = Space(grid(BOXES[2], 2), fields, degree=3)
     assert [s.degree for s in space.scalar] == [2, 2, 1, 3]
-    assert [list(space.component_range(n)) for n in "vpq"] == [[0, 1], [2], [3]]
     np.testing.assert_array_equal(np.bincount(space.unknown_components), [25, 25, 9, 49])
     u = np.choose(space.unknown_components, [space.unknown_nodes[:, 0] * (k + 1.0) for k in range(4)])
     x = np.array([[0.3, 0.4], [0.9, 0.1]])
     np.testing.assert_allclose(space.interpolate(u, x), x[:, :1] * [1, 2, 3, 4], atol=1e-12)
-    with pytest.raises(KeyError):
-        space.component_range("w")
 
 
 @pytest.mark.parametrize("order", [None, 1, 4])

@@ -117,3 +117,11 @@ def test_fields_of_lower_degree():
         pressure.degree_in(1)
     with pytest.raises(PcpinnError, match="degrees lower"):
         Field("p", lower=-1)
+
+
+def test_components_are_numbered_field_by_field():
+    fields = (Field("v", components=2), Field("p"), Field("q"))
+    problem = Problem(SQUARE, flux=lambda x, v, p, q: (v.grad, p.grad, q.grad), fields=fields)
+    assert [list(problem.component_range(n)) for n in "vpq"] == [[0, 1], [2], [3]]
+    with pytest.raises(PcpinnError, match="no field 'w'"):
+        problem.component_range("w")

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 from ..discretize.system import LinearSystem
-from ..mesh.slab_mesh import AnyMesh
 from ..network.protocol import Network
 from ..precondition import misfit
 from ..problem.problem import Problem
-from ..progress import Progress
-from ..solution.reference import Reference
 from ..solution.solution import Solution
-from ..solve.linear import settings_of
+from ..solve.linear import solve_with
 from ..solve.method import METHODS, Method
-from ..solve.run import run
 from ..solve.settings import Settings
 from ..train import LeastSquares, rescale_outputs
 from .recipe import offer_fem_fit
@@ -33,34 +28,12 @@ def fit_loss(system: LinearSystem, network: Network, settings: Settings) -> Leas
     return LeastSquares(network, system.nodes, operator)
 
 
-def solve_fem_fit(
-    problem: Problem,
-    settings: Settings | Mapping[str, Any] | None = None,
-    *,
-    out: str | Path | None = None,
-    reference: Reference | None = None,
-    progress: Progress | None = None,
-    record: Mapping[str, Any] | None = None,
-    resume: bool = False,
-    on: AnyMesh | None = None,
-    **choices: Any,
-) -> Solution:
+def solve_fem_fit(problem: Problem, settings: Settings | Mapping[str, Any] | None = None, **options: Any) -> Solution:
     """Solve a problem by direct solves (Newton's method if it is nonlinear) and regression; arguments as of `pcpinn.solve`.
 
     Network, points, norm and optimisers are those of `pcpinn.solve`.
     """
-    chosen = settings_of("fem-fit", problem, settings, choices)
-    return run(
-        fit_loss,
-        problem,
-        chosen,
-        out=out,
-        reference=reference,
-        progress=progress,
-        record=record,
-        resume=resume,
-        mesh=on,
-    )
+    return solve_with(fit_loss, "fem-fit", problem, settings, **options)
 
 
 METHODS.register(Method("fem-fit", offer_fem_fit, solve_fem_fit))

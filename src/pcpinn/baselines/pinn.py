@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,16 +13,12 @@ from ..discretize.pointwise import Pointwise
 from ..discretize.system import LinearSystem
 from ..errors import PcpinnError
 from ..mesh.points import interior_points, spacing_of
-from ..mesh.slab_mesh import AnyMesh
 from ..network.ansatz import Located
 from ..network.protocol import Network
 from ..problem.problem import Problem
-from ..progress import Progress
-from ..solution.reference import Reference
 from ..solution.solution import Solution
-from ..solve.linear import settings_of
+from ..solve.linear import solve_with
 from ..solve.method import METHODS, Method
-from ..solve.run import run
 from ..solve.settings import Settings
 from ..strong.conditions import condition_terms
 from ..strong.form import Term, strong_residual
@@ -106,36 +101,14 @@ def strong_loss(system: LinearSystem, network: Network, settings: Settings) -> S
     return StrongLoss(network, problem, points, terms, recipe.boundary_weight)
 
 
-def solve_pinn(
-    problem: Problem,
-    settings: Settings | Mapping[str, Any] | None = None,
-    *,
-    out: str | Path | None = None,
-    reference: Reference | None = None,
-    progress: Progress | None = None,
-    record: Mapping[str, Any] | None = None,
-    resume: bool = False,
-    on: AnyMesh | None = None,
-    **choices: Any,
-) -> Solution:
+def solve_pinn(problem: Problem, settings: Settings | Mapping[str, Any] | None = None, **options: Any) -> Solution:
     """Solve a problem with an ordinary PINN; arguments as of `pcpinn.solve`.
 
     The mesh gives the places of the points and, through its discrete solution, the reported training error; no matrix enters the
     loss. Conditions are penalties, `boundary_weight` times as heavy as the PDE; with hard=True Dirichlet and initial values
     hold exactly instead (see `strong/hard.py`).
     """
-    chosen = settings_of("pinn", problem, settings, choices)
-    return run(
-        strong_loss,
-        problem,
-        chosen,
-        out=out,
-        reference=reference,
-        progress=progress,
-        record=record,
-        resume=resume,
-        mesh=on,
-    )
+    return solve_with(strong_loss, "pinn", problem, settings, **options)
 
 
 METHODS.register(Method("pinn", offer_pinn, solve_pinn, presets={"quick": {"iterations": 2000}}))

@@ -67,7 +67,7 @@ def free_roughness(equations: Equations, unit: float) -> sp.csr_matrix:
     for name, by_field in form.problem.conditions.items():
         for field, condition in by_field.items():
             if isinstance(condition, Free):
-                for k in form.space.component_range(field):
+                for k in form.problem.component_range(field):
                     total = total + _on_boundary(equations, name, k)
     return sp.csr_matrix(total / unit**2)
 

@@ -10,7 +10,7 @@ from ..problem.conditions import Dirichlet, Initial
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
 from .cole_hopf import VISCOSITY, burgers1d_reference
-from .entry import CATALOG, PAPER, Entry
+from .entry import CATALOG, PAPER, STEPS, Entry
 
 
 def problem() -> Problem:
@@ -29,18 +29,13 @@ def problem() -> Problem:
     )
 
 
-STEPS: dict[str, Any] = {
+FRONT: dict[str, Any] = STEPS | {
     "degree": 4,
-    "time": "march",
-    "scheme": "radau",
-    "order": 3,
     "features": "log",
     "feature_count": 6,
     "feature_low": -2.0,
     "feature_high": 4.2,
     "depth": 2,
-    "iterations": 0,  # wide enough for least squares in the last layer alone
-    "start_iterations": 0,
 }
 
 ENTRY = Entry(
@@ -52,8 +47,8 @@ ENTRY = Entry(
     problem=problem,
     reference=burgers1d_reference,
     presets={
-        "quick": STEPS | {"cells": (128,), "steps": 40, "width": 320, "tolerance": 1e-5},
-        "default": STEPS | {"cells": (256,), "steps": 80, "width": 640, "tolerance": 1e-6},
+        "quick": FRONT | {"cells": (128,), "steps": 40, "width": 320, "tolerance": 1e-5},
+        "default": FRONT | {"cells": (256,), "steps": 80, "width": 640, "tolerance": 1e-6},
         "paper": PAPER
         | {
             "cells": (500,),

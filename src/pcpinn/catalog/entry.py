@@ -61,6 +61,9 @@ PAPER_STEPS: dict[str, Any] = PAPER | {
 }
 
 
+# Ours that are stepped: networks wide enough for least squares in the last layer alone.
+STEPS: dict[str, Any] = {"time": "march", "scheme": "radau", "order": 3, "iterations": 0, "start_iterations": 0}
+
 # Its inverse problems: Jacobi anew in every iteration; data alone first. Weights of the parts of its loss are not given.
 PAPER_INVERSE: dict[str, Any] = {k: v for k, v in PAPER.items() if k != "drop_tolerance"} | {
     "preconditioner": "jacobi",

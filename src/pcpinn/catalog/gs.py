@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 
 from ..problem.conditions import Initial, Neumann
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
-from ..solution.reference import Reference
-from .entry import CATALOG, PAPER_STEPS, Entry
+from .entry import CATALOG, PAPER_STEPS, STEPS, Entry
 from .reference_file import shipped_reference
 
 _DIFFUSION = (1e-5, 5e-6)
@@ -41,21 +42,11 @@ def problem() -> Problem:
     )
 
 
-def reference() -> Reference:
-    """A cosine method with exponential time steps, certified by refinement."""
-    return shipped_reference("gs")
-
-
-_OURS = {
-    "time": "march",
-    "scheme": "radau",
-    "order": 3,
+_OURS = STEPS | {
     "degree": 3,
     "refinement": 1,
     "features": "cosines",  # no flux through the sides
-    "depth": 0,  # the last layer alone is solved for
-    "iterations": 0,
-    "start_iterations": 0,
+    "depth": 0,
     "split_errors": False,
 }
 
@@ -66,7 +57,7 @@ ENTRY = Entry(
     domain="[-1, 1]^2, 0 < t < 200, step by step",
     conditions="no flux through the sides; two Gaussian blobs at t = 0",
     problem=problem,
-    reference=reference,
+    reference=partial(shipped_reference, "gs"),
     presets={
         "quick": _OURS
         | {

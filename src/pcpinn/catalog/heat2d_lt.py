@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 
 from ..problem.conditions import Dirichlet, Initial
 from ..problem.field import Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
-from ..solution.reference import Reference
-from .entry import CATALOG, PAPER_STEPS, Entry
+from .entry import CATALOG, PAPER_STEPS, STEPS, Entry
 from .reference_file import shipped_reference
 
 _DIFFUSION = 0.001
@@ -36,23 +37,13 @@ def problem() -> Problem:
     )
 
 
-def reference() -> Reference:
-    """A sine method with exponential time steps, certified by refinement."""
-    return shipped_reference("heat2d-lt")
-
-
-_OURS = {
+_OURS = STEPS | {
     "degree": 3,
-    "time": "march",
-    "scheme": "radau",
-    "order": 3,
     "feature_count": 3,
     "feature_low": -1.0,
     "feature_high": 1.0,
     "depth": 1,
     "refinement": 1,
-    "iterations": 0,  # wide enough for least squares in the last layer alone
-    "start_iterations": 0,
     "refresh": 10,
 }
 
@@ -63,7 +54,7 @@ ENTRY = Entry(
     domain="[0, 1]^2, 0 < t < 100, step by step",
     conditions="u = 0 on the sides; u = sin(4 pi x) sin(3 pi y) at t = 0",
     problem=problem,
-    reference=reference,
+    reference=partial(shipped_reference, "heat2d-lt"),
     presets={
         "quick": _OURS
         | {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import torch
 
@@ -9,7 +11,6 @@ from ..problem.conditions import Dirichlet, Initial
 from ..problem.field import Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
-from ..solution.reference import Reference
 from .entry import CATALOG, PAPER_GAUSSIAN, Entry
 from .random_field import nearest, two_phases
 from .reference_file import shipped_reference
@@ -36,11 +37,6 @@ def problem() -> Problem:
     )
 
 
-def reference() -> Reference:
-    """Finite elements aligned with the pixels, certified by refinement."""
-    return shipped_reference("heat2d-vc")
-
-
 _OURS = {
     "degree": 2,
     "time": "slabs",
@@ -57,7 +53,7 @@ ENTRY = Entry(
     domain="[0, 1]^2, 0 < t < 5, time as an extra dimension",
     conditions="u = 0 on the sides and at t = 0",
     problem=problem,
-    reference=reference,
+    reference=partial(shipped_reference, "heat2d-vc"),
     presets={
         "quick": _OURS | {"cells": (32, 32), "steps": 8, "iterations": 25},
         "default": _OURS

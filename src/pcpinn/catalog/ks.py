@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 
@@ -10,8 +11,7 @@ from ..problem.conditions import Initial, Periodic
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
-from ..solution.reference import Reference
-from .entry import CATALOG, PAPER_CAUSALITY, PAPER_STEPS, Entry
+from .entry import CATALOG, PAPER_CAUSALITY, PAPER_STEPS, STEPS, Entry
 from .reference_file import shipped_reference
 
 _CONVECTION, _GROWTH, _DAMPING = 100 / 16, 100 / 16**2, 100 / 16**4
@@ -37,20 +37,7 @@ def problem() -> Problem:
     )
 
 
-def reference() -> Reference:
-    """A Fourier method with exponential time steps, certified by refinement."""
-    return shipped_reference("ks")
-
-
-_OURS = {
-    "degree": 4,
-    "time": "march",
-    "scheme": "radau",
-    "depth": 1,
-    "feature_count": 22,  # waves per period
-    "start_iterations": 0,  # wide enough for least squares in the last layer alone
-    "iterations": 0,
-}
+_OURS = STEPS | {"degree": 4, "depth": 1, "feature_count": 22}  # waves per period
 
 ENTRY = Entry(
     name="ks",
@@ -59,11 +46,10 @@ ENTRY = Entry(
     domain="[0, 2 pi], periodic, 0 < t < 1, step by step",
     conditions="u = cos(x) (1 + sin(x)) at t = 0",
     problem=problem,
-    reference=reference,
+    reference=partial(shipped_reference, "ks"),
     presets={
-        "quick": _OURS
-        | {"feature_count": 16, "cells": (96,), "order": 3, "steps": 125, "width": 320, "tolerance": 1e-7},
-        "default": _OURS | {"cells": (160,), "order": 3, "steps": 400, "width": 512, "tolerance": 1e-9},
+        "quick": _OURS | {"feature_count": 16, "cells": (96,), "steps": 125, "width": 320, "tolerance": 1e-7},
+        "default": _OURS | {"cells": (160,), "steps": 400, "width": 512, "tolerance": 1e-9},
         "paper": PAPER_STEPS
         | {
             "cells": (500,),

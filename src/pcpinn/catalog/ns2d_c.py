@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 
 from ..problem.conditions import Dirichlet, Neumann, Pin
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
-from ..solution.reference import Reference
 from .entry import CATALOG, PAPER, Entry
 from .navier_stokes import FIELDS, convection, momentum_flux
 from .reference_file import shipped_reference
@@ -36,11 +37,6 @@ def problem(nu: float = 0.01) -> Problem:
     )
 
 
-def reference() -> Reference:
-    """Computed with other elements (`makers/`)."""
-    return shipped_reference("ns2d-c")
-
-
 # At the lid's ends the velocity is as r, its direction that of the walls, so the pressure is as log r.
 _CORNERS = {"corners": ((0.0, 1.0), (1.0, 1.0)), "corner_size": 1e-3, "preconditioner": "ilu", "drop_tolerance": 1e-5}
 
@@ -51,7 +47,7 @@ ENTRY = Entry(
     domain="[0, 1]^2",
     conditions="u = (4 x (1 - x), 0) on the lid y = 1, u = 0 on the other sides, p(0, 0) = 0",
     problem=problem,
-    reference=reference,
+    reference=partial(shipped_reference, "ns2d-c"),
     presets={
         "quick": _CORNERS | {"size": 0.15, "degree": 3, "iterations": 40},
         "default": _CORNERS | {"size": 0.12, "degree": 4, "iterations": 120, "tolerance": 3e-4},

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 
 from ..problem.conditions import Dirichlet, Neumann
 from ..problem.problem import Problem
 from ..problem.shapes import Polygon
-from ..solution.reference import Reference
 from .entry import CATALOG, PAPER, Entry
 from .navier_stokes import FIELDS, convection, momentum_flux
 from .reference_file import shipped_reference
@@ -36,11 +37,6 @@ def problem(nu: float = 0.01) -> Problem:
     )
 
 
-def reference() -> Reference:
-    """Computed with other elements (`makers/`)."""
-    return shipped_reference("ns2d-cg")
-
-
 # At the step's edge the pressure is as r^-0.46, the velocity as r^0.54.
 _CORNERS = {"corners": ((2.0, 1.0),), "corner_size": 2e-3, "preconditioner": "ilu", "drop_tolerance": 1e-5}
 
@@ -51,7 +47,7 @@ ENTRY = Entry(
     domain="[0, 4] x [0, 2] minus [0, 2] x [1, 2]",
     conditions="u = (4 y (1 - y), 0) at x = 0, du/dn / 100 = p n at x = 4, u = 0 elsewhere",
     problem=problem,
-    reference=reference,
+    reference=partial(shipped_reference, "ns2d-cg"),
     presets={
         "quick": _CORNERS | {"size": 0.4, "degree": 3, "iterations": 40},
         "default": _CORNERS | {"size": 0.3, "degree": 4, "sample": 5000, "iterations": 80, "tolerance": 3e-4},

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 
 from ..problem.conditions import Dirichlet, Initial, Natural
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
-from ..solution.reference import Reference
-from .entry import CATALOG, PAPER_STEPS, Entry
+from .entry import CATALOG, PAPER_STEPS, STEPS, Entry
 from .reference_file import shipped_reference
 
 _VISCOSITY = 0.01
@@ -52,23 +53,13 @@ def problem() -> Problem:
     )
 
 
-def reference() -> Reference:
-    """Elements of higher order on rectangles, certified by refinement."""
-    return shipped_reference("ns2d-lt")
-
-
-_OURS = {
+_OURS = STEPS | {
     "degree": 3,
-    "time": "march",
-    "scheme": "radau",
-    "order": 3,
     "feature_count": 3,
     "feature_low": -2.0,
     "feature_high": 1.0,
     "depth": 1,
     "refinement": 1,
-    "iterations": 0,  # wide enough for least squares in the last layer alone
-    "start_iterations": 0,
 }
 
 ENTRY = Entry(
@@ -78,7 +69,7 @@ ENTRY = Entry(
     domain="[0, 2] x [0, 1], 0 < t < 5, step by step",
     conditions="pulsating inflow at x = 0, no slip at y = 0, 1, directional do-nothing at x = 2, at rest at t = 0",
     problem=problem,
-    reference=reference,
+    reference=partial(shipped_reference, "ns2d-lt"),
     presets={
         "quick": _OURS | {"cells": (10, 5), "steps": 60, "width": 160, "tolerance": 1e-3},
         "default": _OURS | {"cells": (24, 12), "steps": 150, "width": 400, "tolerance": 1e-5},

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import torch
 
 from ..problem.conditions import Robin
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
-from ..solution.reference import Reference
 from .entry import CATALOG, PAPER, Entry
 from .reference_file import shipped_reference
 
@@ -70,11 +71,6 @@ def problem() -> Problem:
     )
 
 
-def reference() -> Reference:
-    """Graded elements of high degree (`makers/poisson2d_ms.py`)."""
-    return shipped_reference("poisson2d-ms")
-
-
 ENTRY = Entry(
     name="poisson2d-ms",
     title="Diffusion through 5 x 5 cells with jumping coefficients",
@@ -82,7 +78,7 @@ ENTRY = Entry(
     domain="[-10, 10]^2",
     conditions="du/dn + u = 0",
     problem=problem,
-    reference=reference,
+    reference=partial(shipped_reference, "poisson2d-ms"),
     presets={
         "quick": {"cells": (10, 10), "lines": 1, "degree": 3, "kinks": KINKS, "width": 16, "iterations": 40},
         "default": {

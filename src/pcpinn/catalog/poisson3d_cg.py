@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 
 from ..problem.conditions import Neumann
 from ..problem.problem import Problem
 from ..problem.shapes import Ball, Box
-from ..solution.reference import Reference
 from .entry import CATALOG, PAPER3D, Entry
 from .reference_file import shipped_reference
 
@@ -32,11 +33,6 @@ def problem() -> Problem:
     )
 
 
-def reference() -> Reference:
-    """Quadratic elements on curved tetrahedra (`makers/poisson3d_cg.py`)."""
-    return shipped_reference("poisson3d-cg")
-
-
 # sin 10 pi y is a sine of 5 pi Y with Y in [-1, 1], so 2 pi 2^1.322; the others are a half and a quarter of it.
 _WAVES = {"feature_count": 3, "feature_low": -0.678, "feature_high": 1.322}
 
@@ -47,7 +43,7 @@ ENTRY = Entry(
     domain="[0, 1]^3 minus balls (0.4, 0.3, 0.6; 0.2), (0.6, 0.7, 0.6; 0.2), (0.2, 0.8, 0.7; 0.1), (0.6, 0.2, 0.3; 0.1)",
     conditions="zero flux everywhere",
     problem=problem,
-    reference=reference,
+    reference=partial(shipped_reference, "poisson3d-cg"),
     presets={
         "quick": {"size": 0.1, **_WAVES, "iterations": 30},
         "default": {

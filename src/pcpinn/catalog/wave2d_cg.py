@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 
 from ..problem.conditions import Initial, Neumann
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
-from ..solution.reference import Reference
-from .entry import CATALOG, PAPER_CAUSALITY, PAPER_STEPS, Entry
+from .entry import CATALOG, PAPER_CAUSALITY, PAPER_STEPS, STEPS, Entry
 from .random_field import bilinear, two_phases
 from .reference_file import shipped_reference
 
@@ -38,13 +39,7 @@ def problem() -> Problem:
     )
 
 
-def reference() -> Reference:
-    """Elements aligned with the coefficient's grid, certified by refinement."""
-    return shipped_reference("wave2d-cg")
-
-
-_OURS = {
-    "time": "march",
+_OURS = STEPS | {
     "scheme": "gauss",
     "order": 4,
     "feature_count": 5,
@@ -52,8 +47,6 @@ _OURS = {
     "feature_high": 2.5,
     "depth": 1,
     "quadrature": 8,  # the coefficient is not a polynomial in a cell
-    "iterations": 0,  # wide enough for least squares in the last layer alone
-    "start_iterations": 0,
 }
 
 ENTRY = Entry(
@@ -63,7 +56,7 @@ ENTRY = Entry(
     domain="[-1, 1]^2, 0 < t < 5, step by step",
     conditions="du/dn = 0 on the sides; a Gaussian at rest at t = 0",
     problem=problem,
-    reference=reference,
+    reference=partial(shipped_reference, "wave2d-cg"),
     presets={
         "quick": _OURS
         | {

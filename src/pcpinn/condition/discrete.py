@@ -26,7 +26,7 @@ from ..solve.build import make_discretisation, make_mesh, make_preconditioner
 from ..solve.settings import Settings
 from .inverse import Inverse, inverse_of
 from .l2 import Gauge, gauge, mass_matrix, norm_of_right_hand_side
-from .record import ConditionNumber, Direction, Preconditioned, condition_of
+from .record import ConditionNumber, Direction, Preconditioned
 from .whole_time import over_all_time, solve_in_steps
 
 _HALVINGS, _STAYS = 4, 0.05  # of time steps, and what counts as the same value
@@ -107,12 +107,8 @@ def _examine(problem: Problem, settings: Settings, mesh: AnyMesh | None) -> Exam
     inverse_norm, worst = inverse_and_direction(system, inverse)
     norm_f = norm_of_right_hand_side(discretisation)
     norm_u = float(np.sqrt(max(float(u @ (mass_matrix(discretisation) @ u)), 0.0)))
-    condition, ratio = condition_of(inverse_norm, norm_f, norm_u)
     number = ConditionNumber(
-        condition=condition,
         inverse_norm=inverse_norm,
-        ratio_f_u=ratio,
-        relative=ratio is not None,
         norm_f=norm_f,
         norm_u=norm_u,
         method=settings.mesh.name,

@@ -49,7 +49,7 @@ from .linear_operator import (
     linearise_flux,
     many_jets_of,
 )
-from .record import ConditionNumber, Direction, condition_of
+from .record import ConditionNumber, Direction
 from .whole_time import by_elements
 
 _POINTS = {1: 800, 2: 4000, 3: 8000}  # of the quadrature, at least, by the number of coordinates
@@ -101,12 +101,8 @@ def neural_condition(problem: Problem, settings: Settings, mesh: AnyMesh | None 
     norm_f = float(torch.sqrt((search.w[:, None] * f**2).sum()))
     if norm_u is None:
         norm_u = float(torch.sqrt((search.w[:, None] * torch.func.vmap(base)(search.x) ** 2).sum()))
-    condition, ratio = condition_of(value, norm_f, norm_u)
     return ConditionNumber(
-        condition=condition,
         inverse_norm=value,
-        ratio_f_u=ratio,
-        relative=ratio is not None,
         norm_f=norm_f,
         norm_u=norm_u,
         method="neural",

@@ -91,15 +91,15 @@ class Preconditioned:
         }
 
 
+_NOTHING = 1e-12  # of the solution that the right-hand side would make; less is rounding
+
+
 @dataclass(frozen=True)
 class ConditionNumber:
     """cond = ||f|| / ||u|| * ||F^-1||, the largest relative error of u per relative error of f, norms being L2(Omega).
 
     Attributes:
-        condition: the number; without ||f|| / ||u|| if one of them vanishes (relative is False then).
         inverse_norm: ||F^-1||, of the derivative at the solution if F is nonlinear.
-        ratio_f_u: ||f|| / ||u||; None if not relative.
-        relative: whether condition is relative.
         norm_f, norm_u: L2 norms of the right-hand side and of the solution.
         method: fem, fdm or neural.
         dofs: number of degrees of freedom (weights of the network).
@@ -109,10 +109,7 @@ class ConditionNumber:
         seconds: what it took; how: the solver, in words.
     """
 
-    condition: float
     inverse_norm: float
-    ratio_f_u: float | None
-    relative: bool
     norm_f: float
     norm_u: float
     method: str
@@ -122,6 +119,23 @@ class ConditionNumber:
     preconditioned: Preconditioned | None = None
     seconds: float = 0.0
     how: str = ""
+
+    @property
+    def ratio_f_u(self) -> float | None:
+        """||f|| / ||u||; None if one of them vanishes."""
+        vanishes = self.norm_u == 0 or self.norm_f * self.inverse_norm <= _NOTHING * self.norm_u
+        return None if vanishes else self.norm_f / self.norm_u
+
+    @property
+    def relative(self) -> bool:
+        """Whether `condition` is relative."""
+        return self.ratio_f_u is not None
+
+    @property
+    def condition(self) -> float:
+        """The number; ||F^-1|| alone if it is not relative."""
+        ratio = self.ratio_f_u
+        return self.inverse_norm if ratio is None else ratio * self.inverse_norm
 
     def to_dict(self, direction: bool = False) -> dict[str, Any]:
         """Plain data for JSON; the worst direction, which is long, only if asked for."""
@@ -140,13 +154,3 @@ class ConditionNumber:
             "preconditioned": None if self.preconditioned is None else self.preconditioned.to_dict(),
         }
         return {**result, "worst": self.worst.to_dict()} if direction else result
-
-
-_NOTHING = 1e-12  # of the solution that the right-hand side would make; less is rounding
-
-
-def condition_of(inverse_norm: float, norm_f: float, norm_u: float) -> tuple[float, float | None]:
-    """The condition number and ||f|| / ||u||; the absolute one and None if f or u vanish."""
-    if norm_u == 0 or norm_f * inverse_norm <= _NOTHING * norm_u:
-        return inverse_norm, None
-    return norm_f / norm_u * inverse_norm, norm_f / norm_u

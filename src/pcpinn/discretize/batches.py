@@ -59,8 +59,8 @@ class Batch:
 
 def at_moments(x: Tensor, times: Sequence[float]) -> Tensor:
     """Points (n, d) at moments of time: (z * n, d + 1), moment by moment."""
-    t = torch.tensor(times, dtype=torch.float64, device=x.device)
-    return torch.cat([x.repeat(len(t), 1), t.repeat_interleave(len(x))[:, None]], 1)
+    t = torch.cat([x.new_full((len(x), 1), float(t)) for t in times])  # made on the device: nothing is copied to it
+    return torch.cat([x.repeat(len(times), 1), t], 1)
 
 
 def carrying(batch: Batch, coefficients: Tensor | None) -> Batch:

@@ -36,9 +36,6 @@ class Unknowns(Protocol):
     def unknown_components(self) -> np.ndarray:
         """(N,) component of each degree of freedom."""
 
-    def component_range(self, name: str) -> range:
-        """Component numbers of a field."""
-
 
 @dataclass(frozen=True)
 class Constraints:
@@ -118,7 +115,7 @@ def find_constraints(
     for boundary, by_field in problem.conditions.items():
         for name, condition in by_field.items():
             if isinstance(condition, Dirichlet):
-                components = unknowns.component_range(name)
+                components = problem.component_range(name)
                 at = nodes_on(boundary, components[0])
                 if not len(at):
                     continue
@@ -128,7 +125,7 @@ def find_constraints(
                     if part is not None:
                         value[nodes_on(boundary, component)] = part.numpy()
     for pin in problem.pins:
-        component = unknowns.component_range(pin.field or problem.unknowns[0].name)[pin.component]
+        component = problem.component_range(pin.field or problem.unknowns[0].name)[pin.component]
         own = np.flatnonzero(unknowns.unknown_components == component)
         value[own[_nearest(unknowns.unknown_nodes[own][:, : problem.dimension], np.asarray(pin.at))]] = pin.value
     # A prescribed value anywhere on a chain of identified nodes holds for the whole chain.
@@ -158,7 +155,7 @@ def _exchange_tests(problem: Problem, unknowns: Unknowns, nodes_on: NodesOn) -> 
     """
     tested_at = np.arange(unknowns.size)
     for name in problem.second_order_fields:
-        for component in unknowns.component_range(name):
+        for component in problem.component_range(name):
             end, start = nodes_on("final", component), nodes_on("initial", component)
             tested_at[end] = start[
                 _match(unknowns.unknown_nodes[end], unknowns.unknown_nodes[start], "final", "initial")
@@ -171,7 +168,7 @@ def _identify(problem: Problem, unknowns: Unknowns, nodes_on: NodesOn, master: n
     for boundary, by_field in problem.conditions.items():
         for name, condition in by_field.items():
             if isinstance(condition, Periodic):
-                for component in unknowns.component_range(name):
+                for component in problem.component_range(name):
                     here, there = nodes_on(boundary, component), nodes_on(condition.partner, component)
                     master[here] = there[
                         _match(unknowns.unknown_nodes[here], unknowns.unknown_nodes[there], boundary, condition.partner)

@@ -66,15 +66,6 @@ class FiniteDifferences:
         """(N,) component of each degree of freedom."""
         return np.repeat(np.arange(self.components), self._n)
 
-    def component_range(self, name: str) -> range:
-        """Component numbers of a field."""
-        at = 0
-        for f in self.problem.unknowns:
-            if f.name == name:
-                return range(at, at + f.components)
-            at += f.components
-        raise KeyError(name)
-
     @cached_property
     def constraints(self) -> Constraints:
         """Dirichlet values, periodic identifications and pins."""

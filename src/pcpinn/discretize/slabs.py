@@ -95,10 +95,6 @@ class TimeSlabs(WeakForm):
         m = self.scheme.order
         return self.layer_size * np.concatenate([[0], 1 + m * np.arange(self.scheme.slabs + 1)])
 
-    def component_range(self, name: str) -> range:
-        """Component numbers of a field."""
-        return self.space.component_range(name)
-
     @cached_property
     def constraints(self) -> Constraints:
         """Dirichlet values at all time levels, initial values at the first, periodic identifications and pins."""

@@ -173,15 +173,6 @@ class Space:
         inverse = np.moveaxis(mapping.invDF(at), (0, 1), (-2, -1))
         return Quadrature(np.ascontiguousarray(x), np.ascontiguousarray(dx), np.ascontiguousarray(inverse), X)
 
-    def component_range(self, name: str) -> range:
-        """Component numbers of a field."""
-        at = 0
-        for f in self.fields:
-            if f.name == name:
-                return range(at, at + f.components)
-            at += f.components
-        raise KeyError(name)
-
     @cached_property
     def unknown_nodes(self) -> np.ndarray:
         """(N, d) position of each degree of freedom."""

@@ -133,14 +133,9 @@ class _Layer:
     """The degrees of freedom of one time level, as `find_constraints` wants them."""
 
     def __init__(self, form: SpatialForm, t: float) -> None:
-        self._space = form.space
         self.size = form.size
-        self.unknown_nodes = np.column_stack([self._space.unknown_nodes, np.full(form.size, t)])
-        self.unknown_components = self._space.unknown_components
-
-    def component_range(self, name: str) -> range:
-        """Component numbers of a field."""
-        return self._space.component_range(name)
+        self.unknown_nodes = np.column_stack([form.space.unknown_nodes, np.full(form.size, t)])
+        self.unknown_components = form.space.unknown_components
 
 
 @dataclass(frozen=True)

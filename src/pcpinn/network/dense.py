@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ..errors import PcpinnError
 from .activations import ACTIVATIONS
-from .ansatz import Ansatz
+from .boxed import BoxedNetwork
 from .features import Features
 from .initialisation import INITIALISATIONS, initialise_layer
 from .placed import PlacedNetwork
@@ -72,19 +72,10 @@ def split_layers(theta: Tensor, shapes: Sequence[tuple[int, int]]) -> list[tuple
     return result
 
 
-class DenseNetwork(nn.Module):
-    """A perceptron whose weights are one flat vector `theta`, so that optimisers see a plain vector.
+class DenseNetwork(BoxedNetwork):
+    """A perceptron whose weights are one flat vector `theta`, so that optimisers see a plain vector; its last layer is linear."""
 
-    Inputs are scaled from the box [lower, upper] to [-1, 1]; the last layer is linear, in units of `output_scale`. An
-    `ansatz`, if one is set, makes the values take given ones on given walls.
-    """
-
-    ansatz: Ansatz | None
-
-    centre: Tensor
-    half_width: Tensor
     frequencies: Tensor
-    output_scale: Tensor
     kink_axes: Tensor
     kinks: Tensor
 
@@ -97,15 +88,11 @@ class DenseNetwork(nn.Module):
         generator: torch.Generator,
         dtype: torch.dtype = torch.float64,
     ) -> None:
-        super().__init__()
-        self.architecture, self.outputs = architecture, outputs
-        lo = torch.as_tensor(lower, dtype=torch.float64)
-        hi = torch.as_tensor(upper, dtype=torch.float64)
+        super().__init__(lower, upper, outputs, dtype)
+        self.architecture = architecture
+        lo, hi = (torch.as_tensor(corner, dtype=torch.float64) for corner in (lower, upper))
         frequencies = architecture.features.frequencies(len(lo), generator, (hi - lo) / 2)
-        self.register_buffer("centre", ((lo + hi) / 2).to(dtype))
-        self.register_buffer("half_width", ((hi - lo) / 2).to(dtype))
         self.register_buffer("frequencies", frequencies.to(dtype))
-        self.register_buffer("output_scale", torch.ones((), dtype=dtype))
         at = [(axis, c) for axis, line in enumerate(architecture.features.kinks) for c in line]
         self.register_buffer("kink_axes", torch.tensor([a for a, _ in at], dtype=torch.long), persistent=False)
         self.register_buffer("kinks", torch.tensor([c for _, c in at], dtype=dtype), persistent=False)
@@ -116,18 +103,7 @@ class DenseNetwork(nn.Module):
         for weight, bias in self.layers(theta):
             initialise_layer(weight, bias, architecture.initialisation, generator)
         self.theta = nn.Parameter(theta.to(dtype))
-        self.ansatz = None
         self._activation = ACTIVATIONS[architecture.activation]
-
-    @property
-    def inputs(self) -> int:
-        """Number of coordinates."""
-        return len(self.centre)
-
-    @property
-    def parameter_count(self) -> int:
-        """Number of weights p."""
-        return self.theta.numel()
 
     @property
     def layer_shapes(self) -> list[tuple[int, int]]:
@@ -140,7 +116,7 @@ class DenseNetwork(nn.Module):
 
     def encode(self, x: Tensor) -> Tensor:
         """What the first layer sees of points (..., d): scaled coordinates and features; no weights in it."""
-        scaled = (x - self.centre) / self.half_width
+        scaled = self.scaled(x)
         phase = scaled @ self.frequencies
         plain = scaled if len(self._plain) == self.inputs else scaled[..., self._plain]
         parts = [plain, torch.sin(phase), torch.cos(phase)]
@@ -166,15 +142,6 @@ class DenseNetwork(nn.Module):
         for k in range(rows, len(x), rows):
             result[k : k + rows] = self.encode(x[k : k + rows])
         return result
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Points (..., d) -> (..., outputs)."""
-        return self.evaluate(self.theta, x)
-
-    def evaluate(self, theta: Tensor, x: Tensor) -> Tensor:
-        """The same, for any weights (p,): a function that torch.func can differentiate in both."""
-        values = self.bare(theta, x)
-        return values if self.ansatz is None else self.ansatz(x, values)
 
     def bare(self, theta: Tensor, x: Tensor) -> Tensor:
         """The same without the ansatz."""

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from ..errors import PcpinnError
-from .ansatz import Ansatz
+from .boxed import BoxedNetwork
 from .module_checks import check_derivatives, check_function, check_weights, class_name, probe_points
 
 _CHUNK = 2**25  # bytes of a Jacobian's rows at a time: their gradients need memory beside the result
@@ -24,7 +24,7 @@ _SAME = 1e-6  # relative difference of values that rounding explains, on other m
 _NAMED = 3  # tensors that a message names, at most
 
 
-class ModuleNetwork(nn.Module):
+class ModuleNetwork(BoxedNetwork):
     """A module (n, d) -> (n, outputs) as a network that every optimiser can train.
 
     Parameters that require gradients are copied into `theta`, in the order of `named_parameters()`; others are kept as they
@@ -41,12 +41,6 @@ class ModuleNetwork(nn.Module):
         PcpinnError: when the module has no weights, returns other shapes, or cannot be differentiated point by point.
     """
 
-    ansatz: Ansatz | None
-
-    centre: Tensor
-    half_width: Tensor
-    output_scale: Tensor
-
     def __init__(
         self,
         module: nn.Module,
@@ -56,7 +50,7 @@ class ModuleNetwork(nn.Module):
         dtype: torch.dtype = torch.float64,
         made_by: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(lower, upper, outputs, dtype)
         check_weights(module)
         self.made_by = made_by
         # In a tuple, so that its own parameters, which are never used, are not among the network's.
@@ -64,48 +58,18 @@ class ModuleNetwork(nn.Module):
         trained = {name: p for name, p in self._template[0].named_parameters() if p.requires_grad}
         self._shapes = {name: p.shape for name, p in trained.items()}
         self.theta = nn.Parameter(torch.cat([p.detach().reshape(-1) for p in trained.values()]))
-        lo = torch.as_tensor(lower, dtype=torch.float64)
-        hi = torch.as_tensor(upper, dtype=torch.float64)
-        self.register_buffer("centre", ((lo + hi) / 2).to(dtype))
-        self.register_buffer("half_width", ((hi - lo) / 2).to(dtype))
-        self.register_buffer("output_scale", torch.ones((), dtype=dtype))
-        self.outputs = outputs
-        self.ansatz = None
         self._try_out()
-
-    @property
-    def inputs(self) -> int:
-        """Number of coordinates."""
-        return len(self.centre)
-
-    @property
-    def parameter_count(self) -> int:
-        """Number of trained weights p."""
-        return self.theta.numel()
 
     @property
     def class_name(self) -> str:
         """Of the module, qualified."""
         return class_name(self._template[0])
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Points (..., d) -> (..., outputs)."""
-        return self.evaluate(self.theta, x)
-
-    def evaluate(self, theta: Tensor, x: Tensor) -> Tensor:
-        """The same, for any weights (p,): a function that torch.func can differentiate in both."""
-        values = self.bare(theta, x)
-        return values if self.ansatz is None else self.ansatz(x, values)
-
     def bare(self, theta: Tensor, x: Tensor) -> Tensor:
         """The same without the ansatz."""
         scaled = self.scaled(x)
         values = self.at_scaled(theta, scaled.reshape(-1, self.inputs))
         return values.reshape(*x.shape[:-1], self.outputs)
-
-    def scaled(self, x: Tensor) -> Tensor:
-        """Points of the box -> [-1, 1]^d."""
-        return (x - self.centre) / self.half_width
 
     def at_scaled(self, theta: Tensor, scaled: Tensor) -> Tensor:
         """(n, outputs) at scaled points (n, d), without the ansatz."""

@@ -137,6 +137,12 @@ class Problem:
                 return candidate
         raise PcpinnError(f"there is no field {name!r}", f"the fields are {', '.join(f.name for f in self.unknowns)}")
 
+    def component_range(self, name: str) -> range:
+        """Numbers of a field's components among those of all fields."""
+        at = self.unknowns.index(self.field(name))
+        start = sum(f.components for f in self.unknowns[:at])
+        return range(start, start + self.unknowns[at].components)
+
     def _normalised_boundary(self) -> dict[str, dict[str, Condition]]:
         result: dict[str, dict[str, Condition]] = {}
         for name, given in self.boundary.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,6 +20,8 @@ class Interval(Primitive):
     b: float
     name: str | None = None
 
+    dimension: ClassVar[int] = 1
+
     def __post_init__(self) -> None:
         a, b = checks.number(self.a, "left end"), checks.number(self.b, "right end")
         if not a < b:
@@ -26,11 +29,6 @@ class Interval(Primitive):
         self._check_name()
         object.__setattr__(self, "a", a)
         object.__setattr__(self, "b", b)
-
-    @property
-    def dimension(self) -> int:
-        """One."""
-        return 1
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:

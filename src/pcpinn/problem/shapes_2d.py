@@ -3,46 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from . import shape_checks as checks
-from .shape_primitive import Primitive
+from .shape_primitive import Brick, Primitive, Round
 
 
 @dataclass(frozen=True)
-class Rectangle(Primitive):
+class Rectangle(Brick):
     """The rectangle between two corners. Sides "left", "right", "bottom", "top", or all `name`."""
 
-    lower: tuple[float, float]
-    upper: tuple[float, float]
-    name: str | None = None
-
-    def __post_init__(self) -> None:
-        lower, upper = checks.corners(self.lower, self.upper, 2, "the rectangle")
-        self._check_name()
-        object.__setattr__(self, "lower", lower)
-        object.__setattr__(self, "upper", upper)
-
-    @property
-    def dimension(self) -> int:
-        """Two."""
-        return 2
-
-    @property
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """(2,) lower and (2,) upper corner."""
-        return np.array(self.lower), np.array(self.upper)
+    dimension: ClassVar[int] = 2
 
     @property
     def side_names(self) -> tuple[str, ...]:
         """Names at lower x, upper x, lower y, upper y."""
         return (self.name,) * 4 if self.name else ("left", "right", "bottom", "top")
-
-    def level(self, points: np.ndarray) -> np.ndarray:
-        """(n, 2) -> (n,): negative inside."""
-        lower, upper = self.bounds
-        return np.max(np.maximum(lower - points, points - upper), axis=1)
 
 
 @dataclass(frozen=True)
@@ -53,16 +31,13 @@ class Ellipse(Primitive):
     semi_axes: tuple[float, float]
     name: str | None = None
 
+    dimension: ClassVar[int] = 2
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "centre", checks.point(self.centre, 2, "centre of the ellipse"))
         axes = checks.point(self.semi_axes, 2, "semi-axes of the ellipse")
         object.__setattr__(self, "semi_axes", tuple(checks.positive(axis, "semi-axis") for axis in axes))
         self._check_name()
-
-    @property
-    def dimension(self) -> int:
-        """Two."""
-        return 2
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -77,28 +52,7 @@ class Ellipse(Primitive):
 
 
 @dataclass(frozen=True)
-class Disk(Primitive):
+class Disk(Round):
     """Centre and radius. Boundary "boundary" or `name`."""
 
-    centre: tuple[float, float]
-    radius: float
-    name: str | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "centre", checks.point(self.centre, 2, "centre of the disk"))
-        object.__setattr__(self, "radius", checks.positive(self.radius, "radius of the disk"))
-        self._check_name()
-
-    @property
-    def dimension(self) -> int:
-        """Two."""
-        return 2
-
-    @property
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """(2,) lower and (2,) upper corner."""
-        return np.array(self.centre) - self.radius, np.array(self.centre) + self.radius
-
-    def level(self, points: np.ndarray) -> np.ndarray:
-        """(n, 2) -> (n,): signed distance to the circle, negative inside."""
-        return np.linalg.norm(points - np.array(self.centre), axis=1) - self.radius
+    dimension: ClassVar[int] = 2

@@ -3,75 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from ..errors import PcpinnError
 from . import shape_checks as checks
-from .shape_primitive import Primitive
+from .shape_primitive import Brick, Primitive, Round
 
 
 @dataclass(frozen=True)
-class Box(Primitive):
+class Box(Brick):
     """Between two corners. Sides "left", "right" (x), "front", "back" (y), "bottom", "top" (z), or all `name`."""
 
-    lower: tuple[float, float, float]
-    upper: tuple[float, float, float]
-    name: str | None = None
-
-    def __post_init__(self) -> None:
-        lower, upper = checks.corners(self.lower, self.upper, 3, "the box")
-        self._check_name()
-        object.__setattr__(self, "lower", lower)
-        object.__setattr__(self, "upper", upper)
-
-    @property
-    def dimension(self) -> int:
-        """Three."""
-        return 3
-
-    @property
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """(3,) lower and (3,) upper corner."""
-        return np.array(self.lower), np.array(self.upper)
+    dimension: ClassVar[int] = 3
 
     @property
     def side_names(self) -> tuple[str, ...]:
         """Names at lower x, upper x, lower y, upper y, lower z, upper z."""
         return (self.name,) * 6 if self.name else ("left", "right", "front", "back", "bottom", "top")
 
-    def level(self, points: np.ndarray) -> np.ndarray:
-        """(n, 3) -> (n,): negative inside."""
-        lower, upper = self.bounds
-        return np.max(np.maximum(lower - points, points - upper), axis=1)
-
 
 @dataclass(frozen=True)
-class Ball(Primitive):
+class Ball(Round):
     """Centre and radius. Boundary "boundary" or `name`."""
 
-    centre: tuple[float, float, float]
-    radius: float
-    name: str | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "centre", checks.point(self.centre, 3, "centre of the ball"))
-        object.__setattr__(self, "radius", checks.positive(self.radius, "radius of the ball"))
-        self._check_name()
-
-    @property
-    def dimension(self) -> int:
-        """Three."""
-        return 3
-
-    @property
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """(3,) lower and (3,) upper corner."""
-        return np.array(self.centre) - self.radius, np.array(self.centre) + self.radius
-
-    def level(self, points: np.ndarray) -> np.ndarray:
-        """(n, 3) -> (n,): signed distance to the sphere, negative inside."""
-        return np.linalg.norm(points - np.array(self.centre), axis=1) - self.radius
+    dimension: ClassVar[int] = 3
 
 
 @dataclass(frozen=True)
@@ -83,6 +40,8 @@ class Cylinder(Primitive):
     radius: float
     name: str | None = None
 
+    dimension: ClassVar[int] = 3
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "base", checks.point(self.base, 3, "base of the cylinder"))
         object.__setattr__(self, "axis", checks.point(self.axis, 3, "axis of the cylinder"))
@@ -93,11 +52,6 @@ class Cylinder(Primitive):
                 "give the vector from the centre of the base to the centre of the top",
             )
         self._check_name()
-
-    @property
-    def dimension(self) -> int:
-        """Three."""
-        return 3
 
     @property
     def height(self) -> float:

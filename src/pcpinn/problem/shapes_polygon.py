@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,6 +23,8 @@ class Polygon(Primitive):
     points: tuple[tuple[float, float], ...]
     names: str | tuple[str, ...] | None = None
 
+    dimension: ClassVar[int] = 2
+
     def __post_init__(self) -> None:
         if not isinstance(self.points, Iterable):
             raise PcpinnError(f"the polygon's points are {self.points!r}", "give a list of (x, y) points")
@@ -34,11 +37,6 @@ class Polygon(Primitive):
         elif self.names is not None:
             checks.name(self.names, "Polygon")
         _check_simple(np.array(points))
-
-    @property
-    def dimension(self) -> int:
-        """Two."""
-        return 2
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ from .adapt.wish import Wish
 from .loss import preconditioned_loss
 from .march.march import march
 from .method import METHODS, Method, offer_preconditioned
-from .run import run
+from .run import MakeLoss, run
 from .settings import Settings, problem_is_over_time, resolve
 from .start import Start
 
@@ -100,6 +100,26 @@ def solve(
     if solution.verdict.reached is False:
         warnings.warn(solution.verdict.message, AccuracyWarning, stacklevel=2)
     return solution
+
+
+def solve_with(
+    loss: MakeLoss,
+    method: str,
+    problem: Problem,
+    settings: Settings | Mapping[str, Any] | None = None,
+    *,
+    on: AnyMesh | None = None,
+    out: str | Path | None = None,
+    reference: Reference | None = None,
+    progress: Progress | None = None,
+    record: Mapping[str, Any] | None = None,
+    resume: bool = False,
+    **choices: Any,
+) -> Solution:
+    """Train a network on another loss, by the recipes of another method; the other arguments as of `solve`."""
+    chosen = settings_of(method, problem, settings, choices)
+    options: dict[str, Any] = {"out": out, "reference": reference, "progress": progress, "record": record}
+    return run(loss, problem, chosen, **options, resume=resume, mesh=on)
 
 
 def settings_of(
