@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ..catalog import find_entry
+from ..catalog.entry import ACCURACY
 from ..catalog.prepared import SUFFIX, read_prepared
 from ..catalog.task import find_task
 from ..errors import PcpinnError
 from .ablations import Ablation, Variant, find_ablation
 from .cell import Cell, Changes, baked_changes, canonical, join, problem_parameters
-from .suites import available, suite
+from .suites import STRANGERS, STRANGERS_ACCURACY, available, suite
 
 _MOST_CELLS = 100_000
 
@@ -141,7 +142,10 @@ def _cells(
     problem: str, request: Request, method: str, base: Mapping[str, str], variant: Mapping[str, str]
 ) -> Iterable[Cell]:
     """The cells of one problem, method and variant, by preset; seed 0."""
-    presets = request.presets or (("paper",) if request.ablation else ("default",))
+    strangers = request.suite == STRANGERS  # files without settings: an accuracy is all they get
+    presets = request.presets or (("paper",) if request.ablation else (ACCURACY,) if strangers else ("default",))
+    if strangers and presets == (ACCURACY,):
+        base = {"accuracy": STRANGERS_ACCURACY, **base}
     if problem.endswith(SUFFIX):
         task = read_prepared(Path(problem), {})
         if task.record["source"].get("kind") != "catalog":
