@@ -10,7 +10,16 @@ import pcpinn
 ROOT = Path(pcpinn.__file__).parent
 ROOMS = ("problem", "mesh", "discretize", "precondition", "network", "train", "strong", "solution", "solve", "invert",
          "condition", "catalog", "baselines", "bench", "study", "cli")  # fmt: skip
-FREE = ("errors", "files", "progress", "environment", "clock", "checkpoint", "recipes")  # may be imported by all rooms
+FREE = (
+    "errors",
+    "files",
+    "progress",
+    "environment",
+    "clock",
+    "checkpoint",
+    "recipes",
+    "terminal",
+)  # may be imported by all rooms
 FILES = sorted(ROOT.rglob("*.py"))
 
 

@@ -359,7 +359,9 @@ def test_a_problem_file_brings_its_own(tmp_path, capfd):
             registry, name = KINDS[kind]
             registry.discard(name)
 
-    code, out, err = run(capfd, "solve", file, *options, "--out", folder, "--device", "cpu", "--json")
+    code, out, err = run(
+        capfd, "solve", file, "--preset", "default", *options, "--out", folder, "--device", "cpu", "--json"
+    )
     assert code == 0, err
     assert json.loads(out)["optimiser"] == "sign-descent"
     forget()

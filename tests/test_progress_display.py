@@ -6,7 +6,7 @@ import re
 import pytest
 from rich.console import Console
 
-from pcpinn.cli.display import TerminalProgress
+from pcpinn.terminal import TerminalProgress
 
 
 def log():
@@ -25,7 +25,7 @@ def shown(console):
 def clock(monkeypatch):
     """Seconds that pass only when told to."""
     now = [1000.0]
-    monkeypatch.setattr("pcpinn.cli.display.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("pcpinn.terminal.time.monotonic", lambda: now[0])
     return now
 
 

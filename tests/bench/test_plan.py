@@ -46,7 +46,8 @@ def test_strangers_of_the_current_folder_come_first(tmp_path, monkeypatch):
     found = make_plan(Request(suite="strangers", trials=2))
     assert [(c.cell.problem, c.cell.seed) for c in found.cells] == [("beam", 0), ("beam", 1), ("wall", 0), ("wall", 1)]
     assert (found.kind, found.name) == ("suite", "strangers")
-    assert {c.cell.preset for c in found.cells} == {"default"}
+    assert {c.cell.preset for c in found.cells} == {"accuracy"}
+    assert {c.cell.changes for c in found.cells} == {(("accuracy", "0.001"),)}
 
 
 def test_strangers_that_are_not_there(tmp_path, monkeypatch):

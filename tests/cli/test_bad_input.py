@@ -145,7 +145,8 @@ def test_a_boundary_without_condition_is_announced(capfd, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         with pytest.raises(SystemExit) as stop:
-            main(["solve", str(file), "--out", str(tmp_path / "run"), "--set", "iterations=2", "--set", "width=4"])
+            small = ["--preset", "default", "--set", "iterations=2", "--set", "width=4"]
+            main(["solve", str(file), "--out", str(tmp_path / "run"), *small])
     err = capfd.readouterr().err
     assert not stop.value.code
     assert "warning" in err

@@ -147,10 +147,11 @@ settings = {"size": 0.4, "iterations": 8, "width": 8, "depth": 1}
 def test_a_file_of_ones_own_is_solved_and_resumed_only_with_the_file(capfd, tmp_path):
     file = tmp_path / "lshape.py"
     file.write_text(FILE)
-    code, out, _ = run(capfd, "solve", file, "--out", tmp_path / "r", "--json")
+    code, out, _ = run(capfd, "solve", file, "--preset", "default", "--out", tmp_path / "r", "--json")
     assert code == 0
     result = json.loads(out)
     assert result["problem"] == "lshape"
+    assert result["verdict"]["asked"] is None
     assert result["reference"] is None
     assert result["errors"]["l2re"] is None
     assert result["errors"]["training"] > 0

@@ -116,7 +116,8 @@ settings = {"size": 0.6, "iterations": 40, "device": "cpu"}
 
 def test_too_many_weights_for_the_mesh_are_noted(capfd, tmp_path):
     (tmp_path / "mine.py").write_text(SQUARE)
-    code, out, err = run(capfd, "solve", tmp_path / "mine.py", "--out", tmp_path / "r", "--json")
+    default = ("--preset", "default", "--json")
+    code, out, err = run(capfd, "solve", tmp_path / "mine.py", "--out", tmp_path / "r", *default)
     assert code == 0
     result = json.loads(out)
     assert result["parameters"] > 5 * result["dofs"]
@@ -124,7 +125,7 @@ def test_too_many_weights_for_the_mesh_are_noted(capfd, tmp_path):
     note = f"{result['parameters']} weights on {result['dofs']} degrees of freedom"
     assert note in " ".join(err.split())
     code, out, err = run(
-        capfd, "solve", tmp_path / "mine.py", "--out", tmp_path / "s", "--json", "--set", "width=3", "--set", "depth=1"
+        capfd, "solve", tmp_path / "mine.py", "--out", tmp_path / "s", *default, "--set", "width=3", "--set", "depth=1"
     )
     assert code == 0
     assert json.loads(out)["parameters"] < json.loads(out)["dofs"]
@@ -139,7 +140,7 @@ def test_brackets_in_names_are_no_markup(capfd, tmp_path):
         "                     boundary={'left': pc.Dirichlet(0.0), 'right': pc.Dirichlet(0.0)})\n"
     )
     folder = tmp_path / "run[/red][1]"
-    code, out, _ = run(capfd, "solve", tmp_path / "mine.py", *TINY, "--out", folder)
+    code, out, _ = run(capfd, "solve", tmp_path / "mine.py", "--preset", "default", *TINY, "--out", folder)
     assert code == 0
     assert "u[/bold]" in out
     assert str(folder) in out

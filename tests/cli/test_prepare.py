@@ -131,7 +131,8 @@ def test_a_file_of_ones_own_must_be_named_and_unchanged(capfd, tmp_path):
     assert code == 2
     assert "--problem mine.py" in err
     assert run(capfd, "solve", packed, "--problem", mine, "--device", "cpu", "--out", tmp_path / "r")[0] == 0
-    assert run(capfd, "solve", mine, "--device", "cpu", "--out", tmp_path / "direct")[0] == 0
+    direct = ("--preset", "default", "--device", "cpu", "--out", tmp_path / "direct")
+    assert run(capfd, "solve", mine, *direct)[0] == 0
     assert torch.equal(weights(tmp_path / "r"), weights(tmp_path / "direct"))
     mine.write_text(FILE + "# changed\n")
     code, _, err = run(capfd, "solve", packed, "--problem", mine, "--out", tmp_path / "r2")

@@ -111,7 +111,7 @@ def test_straight_cells_on_a_disk_show_the_error_of_the_geometry(degree):
     common = {"width": 8, "depth": 1, "feature_count": 2, "iterations": 30, "device": "cpu", "degree": degree}
     common["reference"] = Reference(x, 1 - (x**2).sum(axis=1))
     shape = solve(bowl(disk), size=0.5, curved=False, **common)
-    own = solve(bowl(generate_mesh(disk, size=0.5, curved=False)), **common)
+    own = solve(bowl(generate_mesh(disk, size=0.5, curved=False)), **common, accuracy=None)
     assert torch.equal(shape.network.theta, own.network.theta)  # the same polygon
     assert 0.5 < shape.errors["estimate"] / shape.errors["l2re"] < 2
     if degree == 3:

@@ -47,7 +47,7 @@ def test_heat(way):
         boundary=SIDES | {"initial": pc.Initial(sine)},
     )
     exact = reference(lambda t: np.exp(-0.1 * np.pi**2 * t))
-    assert pc.solve(problem, small(way), reference=exact).errors["l2re"] < 4e-3
+    assert pc.solve(problem, small(way), reference=exact, accuracy=None).errors["l2re"] < 4e-3
 
 
 @pytest.mark.parametrize("way", ["simplex", "fdm"])

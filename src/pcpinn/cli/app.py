@@ -97,7 +97,8 @@ def solve(
             changed = {**pairs(changes), **options}
             task = find_task(name, preset or _usual_preset(name, method, changed), changed, method)
         task = task.compared_with(published) if published is not None else task
-        folder = out or free_folder(Path("runs") / f"{task.record['problem']}-{task.record['preset']}")
+        how = "" if task.record["preset"] == ACCURACY else f"-{task.record['preset']}"
+        folder = out or free_folder(Path("runs") / f"{task.record['problem']}{how}")
         require_free(folder)
         solution = carry_out(task, folder, resume=False)
     conclude(solution, folder, as_json)

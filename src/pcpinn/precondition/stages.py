@@ -39,19 +39,19 @@ class Stages(Preconditioning):
         drop_tolerance: of incomplete factors; 0 for complete ones.
         fill_factor: most entries of the factors, in multiples of those of the matrix.
         ordering: order of elimination: colamd, or mmd (smaller and faster for diffusion, bad for waves).
-        solves: factors (on the host), dense (inverses, on a GPU), polynomial; or auto: a polynomial if it solves to `accuracy`,
-            else on a GPU dense up to 24 000 degrees of freedom per time level, else factors.
-        accuracy: relative residual that a polynomial must reach.
+        solves: factors (on the host), dense (inverses, on a GPU), polynomial; or auto: a polynomial if it reaches
+            `polynomial_accuracy`, else on a GPU dense up to 24 000 degrees of freedom per time level, else factors.
+        polynomial_accuracy: relative residual that a polynomial must reach.
     """
 
     drop_tolerance: float = 0.0
     fill_factor: float = 50.0
     ordering: Ordering = "colamd"
     solves: Literal["auto", "factors", "dense", "polynomial"] = "auto"
-    accuracy: float = 0.05
+    polynomial_accuracy: float = 0.05
 
     name: ClassVar[str] = "stages"
-    positive: ClassVar[tuple[str, ...]] = ("fill_factor", "accuracy")
+    positive: ClassVar[tuple[str, ...]] = ("fill_factor", "polynomial_accuracy")
     not_negative: ClassVar[tuple[str, ...]] = ("drop_tolerance", "refinement")
 
     def build(self, matrix: WindowMatrix) -> StageSolver:
@@ -198,7 +198,7 @@ def _solver(entries: Tensor, recipe: Stages, form: SpatialForm) -> _HostSolver |
         if recipe.solves == "polynomial" or bool((diagonal.abs() > 0).all()):
             A, At = form.to_torch(complex_entries), form.to_torch(complex_entries, transpose=True)
             found = PolynomialSolver(A, At, diagonal)
-            if found.error <= recipe.accuracy or recipe.solves == "polynomial":
+            if found.error <= recipe.polynomial_accuracy or recipe.solves == "polynomial":
                 return found
     A = form.to_scipy(entries)
     if recipe.solves == "dense" or (

@@ -57,13 +57,14 @@ class Verdict:
         return asdict(self)
 
 
-def judge(asked: float | None, fields: Mapping[str, float], limited_by: str) -> Verdict:
+def judge(asked: float | None, fields: Mapping[str, float], limited_by: str, advice: str | None = None) -> Verdict:
     """The verdict on estimated errors by field.
 
     Args:
         asked: relative L2 error; None if nothing was asked.
         fields: estimated errors; empty where there is no estimate.
         limited_by: what to blame if it is not reached.
+        advice: what to do, if not the usual.
     """
     estimate = max(fields.values()) if fields else None
     if asked is None:
@@ -72,4 +73,4 @@ def judge(asked: float | None, fields: Mapping[str, float], limited_by: str) -> 
         limited_by = "estimate"
     elif asked >= SAFETY * estimate:
         return Verdict(asked, True, estimate, fields=dict(fields))
-    return Verdict(asked, False, estimate, limited_by, _ADVICE[limited_by], dict(fields))
+    return Verdict(asked, False, estimate, limited_by, advice or _ADVICE[limited_by], dict(fields))

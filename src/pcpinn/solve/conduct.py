@@ -20,6 +20,8 @@ from ..solution.verdict import judge
 from .build import make_device
 from .settings import Settings
 
+_GIVEN = "mesh, time or network were given: leave them out and they are adapted, or give finer ones"
+
 
 class Run:
     """One run of any method, from its first second to its record.
@@ -114,7 +116,8 @@ class Run:
         estimate = errors.get("estimate")
         known = {} if estimate is None else {"all": estimate}
         limited_by = "time" if stopped_by == "time limit" else "mesh" if _well_trained(errors) else "network"
-        verdict = judge(self.settings.run.accuracy, known, limited_by)
+        advice = None if limited_by == "time" or not known else _GIVEN
+        verdict = judge(self.settings.run.accuracy, known, limited_by, advice)
         return Result(
             self.facts
             | {
