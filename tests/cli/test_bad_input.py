@@ -142,10 +142,10 @@ def test_a_boundary_without_condition_is_announced(capfd, tmp_path):
     )
     import warnings
 
+    small = ["--preset", "default", "--set", "iterations=2", "--set", "width=4"]
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         with pytest.raises(SystemExit) as stop:
-            small = ["--preset", "default", "--set", "iterations=2", "--set", "width=4"]
             main(["solve", str(file), "--out", str(tmp_path / "run"), *small])
     err = capfd.readouterr().err
     assert not stop.value.code

@@ -15,6 +15,7 @@ from .boxed import BoxedNetwork
 from .features import Features
 from .initialisation import INITIALISATIONS, initialise_layer
 from .placed import PlacedNetwork
+from .stretched import stretched
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,9 @@ class DenseNetwork(BoxedNetwork):
             parts.append(self.architecture.features.cosines(scaled))
         if self.architecture.features.corners:
             parts += self.architecture.features.at_corners(x, 2 * self.half_width.max())
+        for axis, knots in enumerate(self.architecture.features.stretch):
+            if knots:
+                parts.append(stretched(x[..., axis], torch.tensor(knots).to(x))[..., None])
         start = self.architecture.features.start
         if start > 0:
             parts.append(torch.sqrt(((scaled[..., -1:] + 1) / 2).clamp(min=0) + start))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
+from .stretched import Knots
 
 _MOST_WAVES = 4_000_000
 
@@ -38,6 +40,7 @@ class Features:
             sines and cosines alone, of 1 to `count` waves per period; other axes have what "log" gives them, or nothing.
         corners: points where the solution is singular, as log r or a power of r, the distance; each adds as inputs log r and the
             direction (x - corner) / r, both smoothed within `corner_size`.
+        stretch: for each axis the knots of a map of its coordinate (see stretched.py), which is one more input; empty for none.
     """
 
     kind: str = "none"
@@ -51,8 +54,10 @@ class Features:
     periodic: tuple[int, ...] = ()
     corners: tuple[tuple[float, ...], ...] = ()
     corner_size: float = 1e-3
+    stretch: tuple[Knots, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "stretch", check_knots(self.stretch))
         object.__setattr__(self, "corners", tuple(tuple(float(c) for c in point) for point in self.corners))
         if self.corners and not 0 < self.corner_size < math.inf:
             raise PcpinnError(f"corner_size={self.corner_size:g} must be positive", "give the smallest size of cells")
@@ -86,7 +91,11 @@ class Features:
         plain = 0 if self.kind == "cosines" else inputs - len(self.periodic)
         corners = (1 + inputs) * len(self.corners)
         fixed = len(self._grid(inputs)) if self.kind == "cosines" else 2 * self.size(inputs)
-        return plain + sum(map(len, self.kinks)) + corners + (self.start > 0) + fixed
+        if self.stretch and len(self.stretch) != inputs:
+            raise PcpinnError(
+                f"stretched coordinates for {len(self.stretch)} axes of {inputs}", "give knots for each axis"
+            )
+        return plain + sum(map(len, self.kinks)) + corners + (self.start > 0) + fixed + sum(map(bool, self.stretch))
 
     def at_corners(self, x: Tensor, extent: Tensor) -> list[Tensor]:
         """The inputs that corners add for points x (..., d): for each, log r from -1 (near) to 1 (`extent` away), direction."""
@@ -171,6 +180,22 @@ class Features:
         rows = [torch.tensor(line, dtype=torch.float64)[None, :] for line in self.listed]
         scale = torch.ones(inputs, dtype=torch.float64) if half_width is None else half_width
         return torch.block_diag(*rows) * scale[:, None]
+
+
+def check_knots(stretch: Any) -> tuple[Knots, ...]:
+    """Knots as tuples of finite numbers, ascending; empty where an axis has none.
+
+    Raises:
+        PcpinnError: for anything else.
+    """
+    result = tuple(tuple(tuple(float(v) for v in knot) for knot in axis) for axis in stretch)
+    for axis in result:
+        ascending = all(a[0] < b[0] for a, b in itertools.pairwise(axis))
+        if axis and (
+            len(axis) < 2 or not ascending or not all(len(k) == 3 and all(map(math.isfinite, k)) for k in axis)
+        ):
+            raise PcpinnError("the knots of a stretched coordinate are not in order", "the file is damaged")
+    return result  # type: ignore[return-value]
 
 
 def check_lists(name: str, given: Any) -> tuple[tuple[float, ...], ...]:

@@ -12,6 +12,7 @@ import torch
 from ..recipes import PerAxis, Recipe, Registry, plain
 from .dense import Architecture, DenseNetwork
 from .features import Features
+from .stretched import Knots
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Place:
         kinks, corners, corner_size: known places where the solution is not smooth (see `pcpinn.Meshing`).
         periodic: axes along which every field repeats itself.
         start: the smallest time that counts after a sudden start, relative to the whole; 0 if there is none.
+        stretch: maps of the coordinates by which the nodes of the mesh are spread evenly (see stretched.py).
     """
 
     lower: Sequence[float]
@@ -34,6 +36,7 @@ class Place:
     corner_size: float = 1e-3
     periodic: tuple[int, ...] = ()
     start: float = 0.0
+    stretch: tuple[Knots, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -74,6 +77,7 @@ class MLP(NetworkRecipe):
         feature_low, feature_high: exponents e of the lowest and the highest frequency of log.
         feature_std: standard deviation of gaussian frequencies.
         frequencies: for features=list: along each axis, in radians per unit, such as 6.28;6.28;4.44,8.31.
+        stretch: coordinates in which the nodes of the mesh are spread evenly are inputs, too, where that makes a difference.
     """
 
     width: int = 24
@@ -86,6 +90,7 @@ class MLP(NetworkRecipe):
     feature_high: float = 1.0
     feature_std: float = math.pi
     frequencies: PerAxis | None = None
+    stretch: bool = False
 
     name: ClassVar[str] = "mlp"
     positive: ClassVar[tuple[str, ...]] = ("width",)
@@ -109,6 +114,7 @@ class MLP(NetworkRecipe):
             place.periodic,
             place.corners,
             place.corner_size,
+            place.stretch if self.stretch else (),
         )
         return Architecture(self.width, self.depth, self.activation, self.initialisation, features)
 

@@ -23,6 +23,7 @@ from ..network.centred import centre_units
 from ..network.dense import DenseNetwork
 from ..network.protocol import Network
 from ..network.recipe import Place
+from ..network.stretched import stretches
 from ..precondition import Refined
 from ..problem.conditions import Free
 from ..problem.problem import Problem
@@ -107,6 +108,9 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: i
         recipe.corner_size,
         _periodic_axes(problem, mesh),
         _start(mesh, settings),
+        stretches(mesh.simplices.nodes, _periodic_axes(problem, mesh))
+        if getattr(settings.network, "stretch", False)
+        else (),
     )
     network = settings.network.build(place, run.seed, getattr(torch, run.precision))
     scales = getattr(settings.loss, "scales", None)

@@ -186,6 +186,7 @@ def resolve(
     offers: dict[str, Offer | Refusal] = {}
     owners: dict[str, list[str]] = {}
     asked: dict[str, Any] = {}
+    named: dict[str, None] = {}
     for slot in SLOTS:
         offer = offers[slot] = method.offer(slot, chosen, over_time)
         if isinstance(offer, Refusal):
@@ -205,13 +206,16 @@ def resolve(
                 raise PcpinnError(f"{key} has no effect here: {offer.without[name]}", f"leave {key} out")
             owners.setdefault(key, []).append(slot)
             changes[name] = value
+            named[f"{slot}.{name}"] = None
         chosen[slot] = recipe = base.changed(changes) if changes else base
         if source is not None:
             asked[slot] = recipe.name if recipe.in_text else recipe
         usual = {k: key.default for k, key in recipe.schema().items()}
         if type(offer.default) is type(recipe):
             usual = {k: getattr(offer.default, k) for k in usual}
-        asked |= {f"{slot}.{k}": v for k, default in usual.items() if (v := getattr(recipe, k)) != default}
+        for k, default in usual.items():
+            if (v := getattr(recipe, k)) != default or f"{slot}.{k}" in named:
+                asked[f"{slot}.{k}"] = v
     for slot in SLOTS:
         offer = offers[slot]
         if isinstance(offer, Refusal) and given.get(slot) is not None:

@@ -98,6 +98,7 @@ class Trainer:
         chosen: dict[str, Any] = {
             "degree": level.coarse.space.scalar[0].degree,
             "preconditioner": "auto-lu",
+            "network.stretch": True,
             "newton.tolerance": _TRAINED * wish.accuracy,
             "optimiser.iterations": 80,
             "certify": False,

@@ -43,8 +43,13 @@ class Elements:
         if own >= highest:
             return FiniteElements(problem, refined(mesh), self.degree, self.quadrature, element=self.element)
         raised = tuple(replace(f, degree=f.degree + 1) if f.degree else f for f in problem.unknowns)
-        order = 2 * (own + 1) + 4
+        order = finer_quadrature(own, mesh.dimension)
         return FiniteElements(replace(problem, fields=raised), mesh, self.degree + 1, order, element=self.element)
+
+
+def finer_quadrature(degree: int, dimension: int) -> int:
+    """Order of quadrature for one degree more: a few orders more, to see what coefficients do between points."""
+    return 2 * (degree + 1) + (4 if dimension < 3 else 1)
 
 
 @dataclass(frozen=True)

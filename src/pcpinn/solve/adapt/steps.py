@@ -20,7 +20,7 @@ from ...problem.problem import Problem
 from ...problem.shape_base import SpaceTime
 from ...progress import Progress
 from .fields import counts
-from .level import TINY, Elements, marked
+from .level import TINY, Elements, finer_quadrature, marked
 from .limits import Limits
 from .stepping import DiscreteMarch, StepFailed, march_discrete
 from .trust import LEAST_TRUST, trust
@@ -247,7 +247,7 @@ def _raised(problem: Problem, mesh: Mesh, elements: Elements) -> tuple[Problem, 
     if own >= ELEMENTS.find(elements.element).highest[mesh.dimension]:
         return problem, refined(mesh), elements
     raised = tuple(replace(f, degree=f.degree + 1) if f.degree else f for f in problem.unknowns)
-    finer = replace(elements, degree=elements.degree + 1, quadrature=2 * (own + 1) + 4)
+    finer = replace(elements, degree=elements.degree + 1, quadrature=finer_quadrature(own, mesh.dimension))
     return replace(problem, fields=raised), mesh, finer
 
 
