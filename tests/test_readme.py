@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-SMALLER = {"mesh=pc.Meshing(size=0.05))": "mesh=pc.Meshing(size=0.2), iterations=8, width=10)"}
+SMALLER = {"accuracy=1e-3)": "mesh=pc.Meshing(size=0.2), iterations=8, width=10)"}
 
 
 def python_blocks():
@@ -96,9 +96,9 @@ RUN = {  # lines that are carried out, with what makes them small
     "list": (),
     "show poisson2d-c": (),
     "settings": (),
-    "solve plate.py": (*NET, "--set", "size=0.5"),
+    "solve plate.py --accuracy 1e-3": ("--set", "time_limit=30", "--set", "accuracy=0.05"),
     "solve plate.py --preset fine --set a=0.8 --out runs/plate-fine": (*NET, "--set", "size=0.5", "--set", "degree=1"),
-    "export runs/plate-default --to vtu": (),
+    "export runs/plate --to vtu": (),
     "solve wave1d-c --set cells=20 --set optimiser=adam --set learning_rate=3e-3":
         (*NET, "--set", "cells=4", "--set", "steps=16", "--set", "feature_count=2", "--out", "DIR"),
     "solve poisson2d-c --method pinn --set hard=true":
@@ -151,7 +151,7 @@ def test_command_lines_run(tmp_path, monkeypatch, capfd):
             assert not stop.value.code, f"pcpinn {text}: {output.err}"
         elif text not in PARSED:
             follow(line)
-    assert {p.name for p in Path("runs").iterdir()} >= {"plate-default", "plate-fine"}
+    assert {p.name for p in Path("runs").iterdir()} >= {"plate", "plate-fine"}
     assert Path("DIR/solution.gif").exists()
     assert Path("DIR/solution.pvd").exists()
 

@@ -24,5 +24,5 @@ problem = pc.Problem(
     boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0)},
 )
 
-points = (np.random.default_rng(0).permutation(20_000)[:, None] + 0.5) / 20_000  # even, so that means are integrals
+points = (np.arange(4000)[::-1, None] + 0.5) / 4000  # even, so that means are integrals
 reference = pc.Reference(points, exact(torch.tensor(points).T))

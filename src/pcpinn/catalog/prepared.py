@@ -12,10 +12,12 @@ from ..errors import PcpinnError
 from ..files import read_tensors, write_tensors
 from ..solution.folder import mesh_from_tensors, mesh_tensors
 from ..solution.reference import Reference
+from ..solve.adapt.wish import Wish, first_mesh
 from ..solve.build import make_mesh
 from ..solve.method import METHODS
 from ..solve.settings import Settings, resolve_preset
 from .begun import as_typed, entry_again
+from .entry import ACCURACY
 from .find import find_entry
 from .task import Task, make_task
 from .user_file import file_entry
@@ -39,7 +41,9 @@ _OF_THE_MESH = (
 
 def write_prepared(task: Task, path: Path) -> None:
     """Mesh the task's domain and pack everything that its solve needs but the equations."""
-    mesh = task.mesh or make_mesh(task.problem, task.settings)
+    adapted = task.settings.run.accuracy is not None  # the first mesh will do
+    make = first_mesh if adapted and Wish(task.settings).adaptable else make_mesh
+    mesh = task.mesh or make(task.problem, task.settings)
     tensors, names = mesh_tensors(mesh)
     metadata: dict[str, Any] = {
         "prepared": _FORMAT,
@@ -74,10 +78,14 @@ def read_prepared(
             raise PcpinnError(f"{path} has format {metadata['prepared']!r}", f"this version reads format {_FORMAT}")
         record, source = metadata["record"], metadata["record"]["source"]
         entry = entry_again(source, problem_file, path, find_entry, file_entry)
-        task = make_task(entry, record["preset"], record.get("problem_parameters") or {}, reference=False)
+        parameters = record.get("problem_parameters") or {}
+        given = {**record.get("set", {}), **changes} if record["preset"] == ACCURACY else {}
+        task = make_task(entry, record["preset"], {**parameters, **given}, method, reference=False)
         kept = Settings.from_dict(metadata["settings"])  # after the file, which may define recipes that they name
         over_time, preset = kept.over_time, str(record["preset"])
-        settings = resolve_preset(METHODS.find(method), kept.method, over_time, kept.asked, preset, changes)
+        settings = task.settings  # to an accuracy: what was given, and nothing else
+        if preset != ACCURACY:
+            settings = resolve_preset(METHODS.find(method), kept.method, over_time, kept.asked, preset, changes)
         together = as_typed({**record.get("set", {}), **changes})
         mesh = mesh_from_tensors(tensors, metadata["mesh"], path)
         reference = None

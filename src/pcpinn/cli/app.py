@@ -114,14 +114,21 @@ def _usual_preset(name: str, method: str, changes: Mapping[str, Any]) -> str:
 def prepare(
     name: Annotated[str, typer.Argument(metavar="NAME_OR_FILE.py", help="A problem of the catalog, or a file.")],
     out: Annotated[Path, typer.Option(help=f"File to write; ends in {SUFFIX}.")],
-    preset: Annotated[str, typer.Option(help="quick, default or paper.")] = "default",
+    preset: Annotated[
+        str | None, typer.Option(help="quick, default or paper; default if no accuracy is asked.")
+    ] = None,
+    accuracy: Annotated[
+        float | None, typer.Option(help="Relative L2 error to reach there, from a coarse mesh.")
+    ] = None,
     changes: Changes = None,
 ) -> None:
     """Pack mesh, settings and reference of a problem for a machine without a mesher: solve it there with the file."""
     if out.suffix != SUFFIX:
         raise PcpinnError(f"{out} does not end in {SUFFIX}", f"write --out {out.with_suffix(SUFFIX)}")
     with standard_output_kept_clean():
-        write_prepared(find_task(name, preset, pairs(changes)), out)
+        changed = {**pairs(changes), **({} if accuracy is None else {"accuracy": accuracy})}
+        usual = ACCURACY if "accuracy" in changed else "default"
+        write_prepared(find_task(name, preset or usual, changed), out)
     print(out)
 
 

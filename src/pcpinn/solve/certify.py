@@ -30,6 +30,8 @@ from ..network.protocol import Network
 from ..precondition import ILU, Separable, TimeOrder
 from ..precondition.inverse_norm import preconditioned_inverse_norm
 from ..problem.problem import Problem
+from ..problem.shape_base import Domain
+from ..problem.walls import walls_of
 from ..solution.solution import Solution
 from .build import make_mesh
 from .settings import Settings
@@ -164,6 +166,12 @@ def _finer_elements(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[F
         graded = ", graded further"
     if isinstance(recipe, Differences):
         degree, how = 2, "finite elements of degree 2 on the same grid"
+    elif d == 3 and isinstance(problem.domain, Domain) and any(w.quadratic.any() for w in walls_of(problem.domain)):
+        degree, mesh = (
+            recipe.degree,
+            refined(mesh, problem.domain),
+        )  # straight cells along curved walls: degrees do not help
+        how = f"degree {degree} on cells of half the size, closer to curved walls"
     elif own_degree < highest:
         degree = recipe.degree + 1
         how = f"degree {degree} on the same mesh{graded}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import AccuracyWarning, PcpinnError
-from ..mesh.slab_mesh import AnyMesh
+from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..problem.problem import Problem
 from ..progress import Progress
 from ..solution.reference import Reference
@@ -53,7 +53,7 @@ def solve(
         progress: receives progress reports.
         record: more facts for run.json and result.json (name of the problem, preset).
         resume: continue the interrupted run in `out` from its last checkpoint, on the mesh that it was begun with.
-        on: an existing mesh, with the boundary names of the problem's domain.
+        on: an existing mesh, with the boundary names of the problem's domain; to an accuracy, the first one, of space alone.
         start: where Newton's method begins: a `Solution` (its network is trained further if it is of the same kind), or a
             function of points (n, d) with values (n, components). By default the solution of the linear part. Not for a
             march, which begins with the initial values.
@@ -77,8 +77,8 @@ def solve(
         "record": record,
     }
     judged = chosen.run.accuracy is not None
-    if judged and not resume and on is None and Wish(chosen).adaptable:
-        solution = solve_adaptively(problem, chosen, **options, start=start)
+    if judged and not resume and not isinstance(on, SlabMesh) and Wish(chosen).adaptable:
+        solution = solve_adaptively(problem, chosen, **options, first=on, start=start)
     elif chosen.marches:
         if start is not None:
             raise PcpinnError(

@@ -38,7 +38,7 @@ def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progres
     """Solve a problem without a time of its own: a mesh first, then a network on it, larger where needed."""
     settings = wish.settings({"degree": DEGREE[problem.domain.dimension]})
     elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
-    mesh = first_mesh(problem, settings)
+    mesh = first_mesh(problem, settings, wish.mesh)
     adapted = adapt(problem, mesh, elements, _DISCRETE * wish.accuracy, limits, progress, wish.start)
     return Trainer(problem, wish, adapted, limits, progress).solution()
 

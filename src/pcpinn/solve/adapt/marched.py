@@ -45,7 +45,7 @@ def solve_over_time(problem: Problem, wish: Wish, limits: Limits, progress: Prog
     times = np.linspace(domain.start, domain.end, _FIRST_STEPS + 1)
     steps = Steps("radau", _ORDER, times)
     targets = (_SPACE * wish.accuracy, _TIME * wish.accuracy)
-    adapted = adapt_march(problem, first_mesh(problem, settings), elements, steps, targets, limits, progress)
+    adapted = adapt_march(problem, first_mesh(problem, settings, wish.mesh), elements, steps, targets, limits, progress)
     best: tuple[float, Solution, Verdict] | None = None
     rounds = []
     widths = (0,) if wish.fixes("network", "optimiser") else _WIDTHS[problem.dimension]

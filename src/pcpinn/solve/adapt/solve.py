@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import PcpinnError
+from ...mesh.mesh import Mesh
 from ...problem.problem import Problem
 from ...progress import Progress
 from ...solution.folder import finish_run
@@ -32,9 +33,13 @@ def solve_adaptively(
     reference: Reference | None = None,
     progress: Progress | None = None,
     record: Mapping[str, Any] | None = None,
+    first: Mesh | None = None,
     start: Start | None = None,
 ) -> Solution:
-    """Solve a problem to the accuracy of the settings; arguments as of `pcpinn.solve`. The folder is written at the end."""
+    """Solve a problem to the accuracy of the settings; arguments as of `pcpinn.solve`. The folder is written at the end.
+
+    `first` is the mesh of space to begin with; by default a coarse one is made.
+    """
     own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record)
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)
@@ -45,7 +50,7 @@ def solve_adaptively(
         )
     seconds = settings.run.time_limit
     limits = Limits(seconds if math.isfinite(seconds) else USUAL_LIMIT, settings.run.memory, own.clock)
-    wish = Wish(settings, start)
+    wish = Wish(settings, start, first)
     solution = (solve_over_time if problem.over_time else solve_steady)(problem, wish, limits, own.progress)
     result = solution.result
     result.update(own.facts)

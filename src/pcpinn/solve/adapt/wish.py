@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...errors import PcpinnError
 from ...mesh.generate import generate_mesh
 from ...mesh.mesh import Mesh
 from ...mesh.meshing import Meshing
@@ -33,10 +34,12 @@ class Wish:
     Attributes:
         asked: settings as the user gave them, with an accuracy.
         start: where Newton's method begins.
+        mesh: of space, to begin with; None to make one.
     """
 
     asked: Settings
     start: Start | None = None
+    mesh: Mesh | None = None
 
     @property
     def accuracy(self) -> float:
@@ -63,9 +66,14 @@ class Wish:
         return resolve(self.asked.method, self.asked.over_time, self.asked.asked, chosen)
 
 
-def first_mesh(problem: Problem, settings: Settings) -> Mesh:
-    """A coarse mesh to begin with; the user's own, if the problem has one."""
+def first_mesh(problem: Problem, settings: Settings, given: Mesh | None = None) -> Mesh:
+    """A coarse mesh to begin with; the given one, or the problem's own, if there is one."""
     domain = problem.domain
+    wanted = problem.dimension if problem.over_time else domain.dimension
+    if given is not None and given.dimension != wanted:
+        raise PcpinnError(f"the mesh has {given.dimension} coordinates, not {wanted}", "give a mesh of the domain")
+    if given is not None:
+        return given
     if isinstance(domain, Mesh):
         return domain
     assert isinstance(domain, Domain)
