@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...discretize.wellposed import refuse_ill_posed
 from ...errors import PcpinnError
 from ...problem.problem import Problem
 from ...progress import Progress
@@ -35,6 +36,7 @@ def solve_adaptively(
     start: Start | None = None,
 ) -> Solution:
     """Solve a problem to the accuracy of the settings; arguments as of `pcpinn.solve`. The folder is written at the end."""
+    refuse_ill_posed(problem)
     own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record)
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)
