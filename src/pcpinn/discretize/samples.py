@@ -53,7 +53,7 @@ def data_states(problem: Problem, x: Tensor) -> Tensor:
     unit = torch.full((d,), 1 / length, dtype=x.dtype)
     if problem.over_time:
         unit[-1] = 1 / duration
-    sizes = {f.name: _given_size(problem, f.name, x) for f in problem.unknowns}
+    sizes = {f.name: given_size(problem, f.name, x) for f in problem.unknowns}
     usual = max(sizes.values()) or 1.0
     parts = []
     for f in problem.unknowns:
@@ -63,12 +63,12 @@ def data_states(problem: Problem, x: Tensor) -> Tensor:
         state = torch.cat([value, slope], dim=2)
         start = problem.conditions.get("initial", {}).get(f.name) if problem.over_time else None
         if isinstance(start, Initial) and sizes[f.name]:
-            state = _with_start(problem, start, f.name, x, state)
+            state = with_start(problem, start, f.name, x, state)
         parts.append(state)
     return torch.cat(parts, dim=1)
 
 
-def _given_size(problem: Problem, name: str, x: Tensor) -> float:
+def given_size(problem: Problem, name: str, x: Tensor) -> float:
     """The largest value that is given for a field, as far as its formulas say something at points x."""
     largest, f = 0.0, problem.field(name)
     for boundary, by_field in problem.conditions.items():
@@ -83,7 +83,7 @@ def _given_size(problem: Problem, name: str, x: Tensor) -> float:
     return largest
 
 
-def _with_start(problem: Problem, start: Initial, name: str, x: Tensor, state: Tensor) -> Tensor:
+def with_start(problem: Problem, start: Initial, name: str, x: Tensor, state: Tensor) -> Tensor:
     """The state with initial values, and their slopes in space; as it is where these cannot be had."""
     components = problem.field(name).components
 
