@@ -239,6 +239,13 @@ def test_backward_in_a_part_of_the_domain():
     assert "check the signs" in found.command
 
 
+def test_what_newton_cannot_solve_is_still_looked_at():
+    found = diagnose(steady(source=lambda x, u: torch.exp(3 * u.value) * -50.0), {"cells": (6, 6)})
+    assert found.condition is None
+    assert "nothing was measured: Newton" in found.note
+    assert about(found.findings, "nonlinearity")[0].number > 1
+
+
 def test_a_flow_is_looked_at_with_its_solution():
     """Driven by its lid; the velocity of the solution makes the Reynolds number, not that of random states."""
     eye = torch.eye(2, dtype=torch.float64)

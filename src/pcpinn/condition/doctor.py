@@ -13,6 +13,8 @@ import numpy as np
 import torch
 
 from ..discretize.in_time import Slabs
+from ..discretize.samples import sample_points
+from ..discretize.time_orders import check_start
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
@@ -103,8 +105,10 @@ def diagnose(
     try:
         return _measured(problem, settings, name, variants or {}, started)
     except PcpinnError as error:
+        check_start(problem, sample_points(problem, 10))  # a condition that is missing or too many is the cause
         found = look_ahead(problem)
-        if not any(f.severity == "problem" for f in found):
+        hard = [f for f in found if f.severity == "problem" or (f.topic == "nonlinearity" and f.number != 0)]
+        if not hard or not str(error).startswith(("Newton", "the step to", "the matrix is singular")):
             raise
         return _finished(found, None, f"nothing was measured: {error.problem}", started)
 
