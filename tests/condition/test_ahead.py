@@ -24,7 +24,7 @@ from pcpinn import (
 )
 from pcpinn.catalog.task import find_task
 from pcpinn.condition.ahead import look_ahead
-from pcpinn.condition.interfaces import coefficient_jump
+from pcpinn.condition.interfaces import flux_jump
 from pcpinn.mesh.generate import generate_mesh
 
 STRANGERS = Path(__file__).parents[1] / "strangers"
@@ -151,7 +151,7 @@ def test_curvature():
 def test_interfaces():
     found = told(steady(lambda x, u: torch.where(x[0] + x[1] < 0.7, 50.0, 1.0) * u.grad), "interfaces")
     assert found.number == pytest.approx(50)
-    jump = coefficient_jump(steady(lambda x, u: torch.where(x[0] < 0.3, 50.0, 1.0) * u.grad))
+    jump = flux_jump(steady(lambda x, u: torch.where(x[0] < 0.3, 50.0, 1.0) * u.grad))
     assert jump.at[0] == pytest.approx(0.3, abs=1e-9)
     assert silent(steady(lambda x, u: (1 + 100 * torch.exp(-3e3 * (x[0] - 0.5) ** 2)) * u.grad), "interfaces")
     assert silent(steady(lambda x, u: torch.sin(9 * x[0]) * u.grad), "interfaces")
@@ -163,6 +163,9 @@ def test_sources_that_jump():
     found = told(steady(source=lambda x, u: -torch.where(x[0] < 0.4, 2.0, 0.0)), "sources")
     assert found.number == pytest.approx(2)
     assert not about(look_ahead(steady(source=lambda x, u: -torch.sin(20 * x[0]))), "sources")
+    reaction = look_ahead(steady(source=lambda x, u: torch.where(x[0] < 0.4, 2.0, 5.0) * u.value - 1))
+    assert about(reaction, "sources")[0].number == pytest.approx(3)
+    assert about(reaction, "interfaces") == []
 
 
 def test_starts_that_contradict_the_boundary():

@@ -30,7 +30,7 @@ from .ahead import look_ahead
 from .checks import boundary_findings, scaling_findings
 from .discrete import Examined, examine, measured_with
 from .findings import ORDER, Finding, graded
-from .record import ConditionNumber
+from .record import ConditionNumber, Preconditioned
 from .resolution import resolution_findings
 from .signs import refusals
 from .size import affordable, first_steps
@@ -46,8 +46,9 @@ _BLIND = {  # what residuals at points do not show, or what stalls training on t
 
 Variants = Mapping[str, tuple[float, Callable[[float], Problem]]]
 
-_MOST, _MOST_GROWTH = 15_000, 5_000  # degrees of freedom that are examined, and those of a comparison
+_MOST, _MOST_3D, _MOST_GROWTH = 15_000, 6_000, 5_000  # degrees of freedom that are examined, and those of a comparison
 _CHEAP = 3  # times as many for marches along a line: short steps, small factors
+_PATIENCE = 2.0  # seconds for incomplete factors, one drop tolerance after the other
 _DROPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 _GOOD, _NEAR = 1.1, 0.05  # condition after preconditioning and error of P^-1 b that are good enough
 _STATES = 300  # points at which coefficients are looked at
@@ -142,7 +143,8 @@ def _finished(findings: list[Finding], condition: ConditionNumber | None, note: 
 
 def _examined(problem: Problem, settings: Settings, size: int) -> tuple[Settings, Examined, str]:
     """At reduced size; a march that needs its short steps, over the first of them."""
-    small, note = affordable(problem, settings, most=_MOST * _more(problem, settings), size=size)
+    most = _MOST if problem.domain.dimension < 3 else _MOST_3D  # factors fill in
+    small, note = affordable(problem, settings, most=most * _more(problem, settings), size=size)
     try:
         return small, examine(problem, small), note
     except PcpinnError:
@@ -251,8 +253,11 @@ def _preconditioner(seen: Examined, settings: Settings, name: str) -> list[Findi
                 "preconditioner", "fine" if good else "note", own.condition, text, f"{start} --set preconditioner=auto"
             )
         ]
-    tried = []
+    tried: list[tuple[float, Preconditioned]] = []
+    started = time.perf_counter()
     for drop in _DROPS:
+        if tried and time.perf_counter() - started > _PATIENCE:
+            break
         try:
             own = measured_with(seen, settings, ILU(drop, 100.0))
         except PcpinnError:

@@ -40,16 +40,16 @@ class Jump:
 
 
 def interface_findings(view: View) -> list[Finding]:
-    """Jumps of coefficients, and of the source alone."""
+    """Jumps of coefficients of the flux, at which slopes jump, and of the source, at which curvatures do."""
     problem = view.problem
     mode = "accuracy mode refines cells along it, so that the error falls slowly but surely"
     lines = "a mesh whose lines follow it (kinks=..., or a mesh of your own) needs far fewer cells"
-    jump = coefficient_jump(problem)
+    jump = flux_jump(problem)
     result = []
     if jump is not None:
         number = jump.ratio if np.isfinite(jump.ratio) else None
         by = "" if number is None else f", by a factor of {number:.4g}"
-        text = f"a coefficient jumps inside the domain at {_place(jump)} from {jump.sides[0]:.4g} to {jump.sides[1]:.4g}{by}"
+        text = f"a coefficient of the flux jumps inside the domain at {_place(jump)} from {jump.sides[0]:.4g} to {jump.sides[1]:.4g}{by}"
         in_time = problem.over_time and jump.axis == problem.dimension
         severity = "note" if number is not None and number < 1e3 else "warning"
         if in_time:
@@ -60,33 +60,39 @@ def interface_findings(view: View) -> list[Finding]:
     jump = source_jump(problem)
     if jump is not None:
         size = abs(jump.sides[1] - jump.sides[0])
-        text = f"the source jumps inside the domain at {_place(jump)} from {jump.sides[0]:.4g} to {jump.sides[1]:.4g}"
+        text = f"the source or one of its coefficients jumps at {_place(jump)} from {jump.sides[0]:.4g} to {jump.sides[1]:.4g}"
         result.append(Finding("sources", "note", size, text, "", mode))
     return result or [Finding("interfaces", "fine", 1.0, "no coefficient and no source jumps inside the domain")]
 
 
-def coefficient_jump(problem: Problem) -> Jump | None:
-    """The largest jump of an entry of the derivatives of source, flux and density by the state."""
-    pointwise = Pointwise(problem, strong=True)
-    state = data_states(problem, sample_points(problem, 1))[:1].abs() + 0.1
+def flux_jump(problem: Problem) -> Jump | None:
+    """The largest jump of an entry of the derivative of the flux by the state."""
+    derivative = _derivative(problem)
 
     def values(x: np.ndarray) -> np.ndarray:
-        J = pointwise.jacobian(torch.from_numpy(x), state.expand(len(x), -1, -1))
-        return J.reshape(len(x), -1).numpy()
+        return derivative(x)[:, :, 1 : 1 + problem.dimension].reshape(len(x), -1)
 
     return _largest(problem, values)
 
 
 def source_jump(problem: Problem) -> Jump | None:
-    """The largest jump of the source at u = 0."""
-    pointwise = Pointwise(problem, strong=True)
+    """The largest jump of the source at u = 0, or of the derivative of source or density by the state."""
+    pointwise, derivative = Pointwise(problem, strong=True), _derivative(problem)
 
     def values(x: np.ndarray) -> np.ndarray:
         at = torch.from_numpy(x)
         zero = torch.zeros(len(x), problem.components, 1 + x.shape[1], dtype=at.dtype)
-        return pointwise.evaluate(at, zero)[:, :, 0].numpy()
+        load, J = pointwise.evaluate(at, zero)[:, :, 0].numpy(), derivative(x)
+        return np.concatenate([load, np.delete(J, np.s_[1 : 1 + problem.dimension], 2).reshape(len(x), -1)], axis=1)
 
     return _largest(problem, values)
+
+
+def _derivative(problem: Problem) -> Values:
+    """(m, d) -> (m, C, 1 + d, C, 1 + d) of source, flux and density by the state, at one state of the size of the data."""
+    pointwise = Pointwise(problem, strong=True)
+    state = data_states(problem, sample_points(problem, 1))[:1].abs() + 0.1
+    return lambda x: pointwise.jacobian(torch.from_numpy(x), state.expand(len(x), -1, -1)).numpy()
 
 
 def _largest(problem: Problem, values: Values) -> Jump | None:
