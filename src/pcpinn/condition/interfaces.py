@@ -18,7 +18,7 @@ from .view import View
 _LINES, _PLACES = 16, 120  # along each axis
 _BISECTIONS = 36
 _CHANGE = 1e-3  # of the size of all values, within a thousandth of a millionth of the domain
-_MOST = 400  # places that are looked at more closely
+_MOST = 4000  # places that are looked at more closely
 
 Values = Callable[[np.ndarray], np.ndarray]
 
@@ -49,7 +49,7 @@ def interface_findings(view: View) -> list[Finding]:
     if jump is not None:
         number = jump.ratio if np.isfinite(jump.ratio) else None
         by = "" if number is None else f", by a factor of {number:.4g}"
-        text = f"a coefficient of the flux jumps inside the domain at {_place(jump)} from {jump.sides[0]:.4g} to {jump.sides[1]:.4g}{by}"
+        text = f"a coefficient of the flux jumps at {_place(jump)} from {jump.sides[0]:.4g} to {jump.sides[1]:.4g}{by}"
         in_time = problem.over_time and jump.axis == problem.dimension
         severity = "note" if number is not None and number < 1e3 else "warning"
         if in_time:
@@ -82,10 +82,12 @@ def source_jump(problem: Problem) -> Jump | None:
     def values(x: np.ndarray) -> np.ndarray:
         at = torch.from_numpy(x)
         zero = torch.zeros(len(x), problem.components, 1 + x.shape[1], dtype=at.dtype)
-        load, J = pointwise.evaluate(at, zero)[:, :, 0].numpy(), derivative(x)
-        return np.concatenate([load, np.delete(J, np.s_[1 : 1 + problem.dimension], 2).reshape(len(x), -1)], axis=1)
+        return pointwise.evaluate(at, zero)[:, :, 0].numpy()
 
-    return _largest(problem, values)
+    def coefficients(x: np.ndarray) -> np.ndarray:
+        return np.delete(derivative(x), np.s_[1 : 1 + problem.dimension], 2).reshape(len(x), -1)
+
+    return _largest(problem, coefficients) or _largest(problem, values)
 
 
 def _derivative(problem: Problem) -> Values:
