@@ -36,7 +36,9 @@ def test_a_simple_problem_is_fine():
     assert about(found, "difficulty")[0].number == pytest.approx(4e-3, rel=0.1)
     assert about(found, "preconditioner")[0].number == pytest.approx(1, abs=0.05)
     data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert all(set(f) == {"topic", "severity", "number", "sentence", "command"} for f in data["findings"])
+    assert all(
+        set(f) == {"topic", "severity", "number", "sentence", "command", "accuracy_mode"} for f in data["findings"]
+    )
 
 
 def test_the_worst_comes_first():

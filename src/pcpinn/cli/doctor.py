@@ -55,5 +55,7 @@ def print_diagnosis(console: Console, found: Diagnosis, name: str) -> None:
         console.print(Padding(Text(f.sentence), (0, 0, 0, 8)))
         if f.command:
             console.print(Text(f"        -> {f.command}", style="dim"), soft_wrap=True)
+        if f.accuracy_mode and f.severity != "fine":
+            console.print(Padding(Text(f.accuracy_mode, style="dim italic"), (0, 0, 0, 8)))
     note = f"{found.note}; " if found.note else ""
     console.print(f"\n[dim]{escape(note)}examined in {found.seconds:.0f} s[/]", highlight=False)

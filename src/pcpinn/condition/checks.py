@@ -9,7 +9,7 @@ import torch
 
 from ..discretize.pointwise import dirichlet_values
 from ..mesh.slab_mesh import ENDS, AnyMesh
-from ..problem.conditions import Dirichlet, Periodic
+from ..problem.conditions import Dirichlet, Initial
 from ..problem.problem import Problem
 from .findings import Finding, graded
 
@@ -34,15 +34,7 @@ def boundary_findings(problem: Problem, mesh: AnyMesh, name: str) -> list[Findin
     elif unset and len(problem.unknowns) > 1:
         text = f"natural by default: {', '.join(unset[:4])}" + (f" and {len(unset) - 4} more" if len(unset) > 4 else "")
         result.append(Finding("conditions", "fine", float(len(unset)), text))
-    held = [
-        c for by_field in problem.conditions.values() for c in by_field.values() if isinstance(c, Dirichlet | Periodic)
-    ]
-    if not held and not problem.pins:
-        text = "no value is given anywhere: a constant may be undetermined"
-        result.append(
-            Finding("conditions", "note", 0.0, text, "add pins=[Pin(at=..., value=0)] if the matrix is singular")
-        )
-    gap, where = corner_gap(problem, mesh)
+    gap, where = corner_gap(problem, mesh, at_start=False)
     if gap > 1e-8:
         text = f"values given on {where[0]!r} and {where[1]!r} differ by {gap:.0%} of their size where they meet: u jumps there"
         advice = "make them meet, or expect slow convergence near there (corners=... with kinks for a network)"
@@ -52,8 +44,13 @@ def boundary_findings(problem: Problem, mesh: AnyMesh, name: str) -> list[Findin
     return result
 
 
-def corner_gap(problem: Problem, mesh: AnyMesh) -> tuple[float, tuple[str, str]]:
-    """The largest difference of two prescribed values at one node, beside the largest value; and the boundaries."""
+def corner_gap(problem: Problem, mesh: AnyMesh, at_start: bool = True) -> tuple[float, tuple[str, str]]:
+    """The largest difference of two prescribed values at one node, beside the largest value; and the boundaries.
+
+    Args:
+        problem, mesh: the values, and where they are compared.
+        at_start: whether initial values count.
+    """
     cells = mesh.simplices
     worst, where = 0.0, ("", "")
     for f in problem.unknowns:
@@ -63,6 +60,8 @@ def corner_gap(problem: Problem, mesh: AnyMesh) -> tuple[float, tuple[str, str]]
         for boundary, by_field in problem.conditions.items():
             condition = by_field.get(f.name)
             if not isinstance(condition, Dirichlet) or boundary not in cells.boundaries:
+                continue
+            if isinstance(condition, Initial) and not at_start:
                 continue
             nodes = np.unique(cells.boundaries[boundary])
             at = torch.from_numpy(cells.nodes[nodes])

@@ -6,13 +6,15 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 
 from ..discretize.in_time import Slabs
+from ..discretize.samples import sample_points
+from ..discretize.time_orders import check_start
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
@@ -24,37 +26,56 @@ from ..solve.linear import settings_of
 from ..solve.march.recipe import March
 from ..solve.settings import Settings
 from ..train import GaussNewton
+from .ahead import look_ahead
 from .checks import boundary_findings, scaling_findings
 from .discrete import Examined, examine, measured_with
 from .findings import ORDER, Finding, graded
-from .record import ConditionNumber
+from .record import ConditionNumber, Preconditioned
 from .resolution import resolution_findings
+from .signs import refusals
 from .size import affordable, first_steps
 from .terms import largest_term, states
 from .whole_time import by_elements, over_all_time
 
+_PRECONDITION = "precondition, as the finding about preconditioners says"
+_BLIND = {  # what residuals at points do not show, or what stalls training on them, by the topic of a finding
+    "interfaces": "residuals at points do not see that fluxes must agree across a jump",
+    "corners": "its residual is unbounded at the corners",
+    "travel": "errors travel along with the waves, and gradients carry them slowly",
+}
+
 Variants = Mapping[str, tuple[float, Callable[[float], Problem]]]
 
-_MOST, _MOST_GROWTH = 15_000, 5_000  # degrees of freedom that are examined, and those of a comparison
+_MOST, _MOST_3D, _MOST_GROWTH = 15_000, 6_000, 5_000  # degrees of freedom that are examined, and those of a comparison
 _CHEAP = 3  # times as many for marches along a line: short steps, small factors
+_PATIENCE = 2.0  # seconds for incomplete factors, one drop tolerance after the other
 _DROPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 _GOOD, _NEAR = 1.1, 0.05  # condition after preconditioning and error of P^-1 b that are good enough
 _STATES = 300  # points at which coefficients are looked at
+_MODE = {
+    "condition": "accuracy mode trains on the preconditioned residual, whose condition number is near one",
+    "difficulty": "accuracy mode trains on the preconditioned residual, which is nearly the error itself",
+    "preconditioner": "accuracy mode takes complete factors where they fit into memory",
+    "precision": "accuracy mode computes in float64",
+    "resolution": "accuracy mode chooses its own mesh and steps, finer where the error is",
+    "scaling": "accuracy mode trains each field in its own units and measures its error beside its own size",
+    "cost": "accuracy mode stops at its limits of time and memory and says what it has reached",
+}  # of findings that do not say it themselves
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All findings, the worst first, and the condition number that they rest on."""
+    """All findings, the worst first, and the condition number that they rest on; none where the problem is ill-posed."""
 
     findings: tuple[Finding, ...]
-    condition: ConditionNumber
+    condition: ConditionNumber | None
     note: str
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
-            "condition": self.condition.to_dict(),
+            "condition": None if self.condition is None else self.condition.to_dict(),
             "findings": [f.to_dict() for f in self.findings],
             "note": self.note,
             "seconds": round(self.seconds, 2),
@@ -67,7 +88,7 @@ def diagnose(
     name: str = "FILE.py",
     variants: Variants | None = None,
 ) -> Diagnosis:
-    """Examine a problem at reduced size.
+    """Look at a problem's functions, domain and data; then examine it at reduced size, unless it is ill-posed.
 
     Args:
         problem: the PDE.
@@ -76,31 +97,54 @@ def diagnose(
         variants: parameter -> (its value, the problem for another value): growth is measured with these.
 
     Raises:
-        PcpinnError: when the problem cannot be discretised or has no unique solution.
+        PcpinnError: when the problem cannot be discretised, and no finding says why.
     """
     started = time.perf_counter()
+    refused = refusals(problem)
+    if refused:
+        return _finished(refused, None, "nothing was measured: there is no solution", started)
+    try:
+        return _measured(problem, settings, name, variants or {}, started)
+    except PcpinnError as error:
+        check_start(problem, sample_points(problem, 10))  # a condition that is missing or too many is the cause
+        found = look_ahead(problem)
+        hard = [f for f in found if f.severity == "problem" or (f.topic == "nonlinearity" and f.number != 0)]
+        if not hard or not str(error).startswith(("Newton", "the step to", "the matrix is singular")):
+            raise
+        return _finished(found, None, f"nothing was measured: {error.problem}", started)
+
+
+def _measured(
+    problem: Problem, settings: Settings | Mapping[str, Any] | None, name: str, variants: Variants, started: float
+) -> Diagnosis:
     settings = by_elements(settings_of("pcpinn", problem, settings, {})).updated({"device": "cpu"})
     whole, full = over_all_time(problem, settings)
     mesh = make_mesh(whole, full)
     size = make_discretisation(whole, mesh, full).size
     small, seen, note = _examined(problem, settings, size)
     found = seen.number
-    findings = [*_condition(seen), *_growth(problem, small, variants or {}, name)]
+    sampled = states(seen.system.discretisation, seen.u, _STATES)
+    ahead = look_ahead(problem, sampled if problem.domain.dimension == mesh.dimension else None, found.inverse_norm)
+    findings = [*ahead, *_condition(seen, ahead), *_growth(problem, small, variants, name)]
     findings += _preconditioner(seen, small, name)
     findings.append(_precision(seen, name))
-    findings += resolution_findings(
-        whole, mesh, settings.mesh.degree, states(seen.system.discretisation, seen.u, _STATES), name
-    )
+    findings += resolution_findings(whole, mesh, settings.mesh.degree, sampled, name)
     findings += boundary_findings(whole, mesh, name)
     findings += scaling_findings(_sizes(seen), name)
     findings.append(_cost(problem, settings, mesh, size, seen, name))
-    findings.sort(key=lambda f: ORDER.index(f.severity))
-    return Diagnosis(tuple(findings), found, note, time.perf_counter() - started)
+    return _finished(findings, found, note, started)
+
+
+def _finished(findings: list[Finding], condition: ConditionNumber | None, note: str, started: float) -> Diagnosis:
+    told = [f if f.accuracy_mode else replace(f, accuracy_mode=_MODE.get(f.topic, "")) for f in findings]
+    told.sort(key=lambda f: ORDER.index(f.severity))
+    return Diagnosis(tuple(told), condition, note, time.perf_counter() - started)
 
 
 def _examined(problem: Problem, settings: Settings, size: int) -> tuple[Settings, Examined, str]:
     """At reduced size; a march that needs its short steps, over the first of them."""
-    small, note = affordable(problem, settings, most=_MOST * _more(problem, settings), size=size)
+    most = _MOST if problem.domain.dimension < 3 else _MOST_3D  # factors fill in
+    small, note = affordable(problem, settings, most=most * _more(problem, settings), size=size)
     try:
         return small, examine(problem, small), note
     except PcpinnError:
@@ -114,7 +158,7 @@ def _more(problem: Problem, settings: Settings) -> int:
     return _CHEAP if isinstance(settings.time, Slabs | March) and problem.domain.dimension == 2 else 1
 
 
-def _condition(seen: Examined) -> list[Finding]:
+def _condition(seen: Examined, ahead: list[Finding]) -> list[Finding]:
     found = seen.number
     if found.relative:
         factors = f"||f||/||u|| = {found.ratio_f_u:.4g} times ||F^-1|| = {found.inverse_norm:.4g}"
@@ -124,13 +168,25 @@ def _condition(seen: Examined) -> list[Finding]:
     # A residual is small beside the terms of the equation, which cancel, rather than beside f, which may vanish.
     terms = max(found.norm_f, largest_term(seen.system.discretisation, seen.u))
     left = 1e-3 * terms * found.inverse_norm / (found.norm_u or 1.0)
-    hard = "easy" if left < 1e-2 else "moderate" if left < 0.1 else "hard" if left < 1 else "hopeless"
-    what = f"a residual of 1e-3 of the equation's terms (||.|| = {terms:.3g}) hides an error of up to {left:.1e}"
-    advice = "" if left < 1e-2 else "precondition, as the finding about preconditioners says"
     return [
         Finding("condition", graded(left, 1e-1, 1, 1e2), found.condition, text),
-        Finding("difficulty", graded(left, 1e-2, 0.1, 1), left, f"{hard} for an ordinary PINN: {what}", advice),
+        _difficulty(left, terms, ahead),
     ]
+
+
+def _difficulty(left: float, terms: float, ahead: list[Finding]) -> Finding:
+    """For a network that is trained on the residual at points: what that hides, and what it does not see at all."""
+    what = f"a residual of 1e-3 of the equation's terms (||.|| = {terms:.3g}) hides an error of up to {left:.1e}"
+    blind = [f for f in ahead if f.topic in _BLIND and f.severity != "fine"]
+    grade = graded(left, 1e-2, 0.1, 1)
+    if blind:
+        reasons = "; ".join(dict.fromkeys(_BLIND[f.topic] for f in blind))
+        grade = min(grade, "warning", key=ORDER.index)
+        hard = "hopeless" if left >= 1 else "hard"
+        return Finding("difficulty", grade, left, f"{hard} for an ordinary PINN: {reasons}; {what}", _PRECONDITION)
+    hard = "moderate" if left < 0.1 else "hard" if left < 1 else "hopeless"
+    words = "no obstacle is seen for an ordinary PINN" if left < 1e-2 else f"{hard} for an ordinary PINN"
+    return Finding("difficulty", grade, left, f"{words}: {what}", "" if left < 1e-2 else _PRECONDITION)
 
 
 def _growth(problem: Problem, settings: Settings, variants: Variants, name: str) -> list[Finding]:
@@ -197,8 +253,11 @@ def _preconditioner(seen: Examined, settings: Settings, name: str) -> list[Findi
                 "preconditioner", "fine" if good else "note", own.condition, text, f"{start} --set preconditioner=auto"
             )
         ]
-    tried = []
+    tried: list[tuple[float, Preconditioned]] = []
+    started = time.perf_counter()
     for drop in _DROPS:
+        if tried and time.perf_counter() - started > _PATIENCE:
+            break
         try:
             own = measured_with(seen, settings, ILU(drop, 100.0))
         except PcpinnError:

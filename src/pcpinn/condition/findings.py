@@ -14,11 +14,14 @@ class Finding:
     """One thing about a problem.
 
     Attributes:
-        topic: condition, growth, difficulty, preconditioner, precision, resolution, conditions, scaling or cost.
+        topic: condition, growth, difficulty, preconditioner, precision, resolution, conditions, scaling, cost; from a look at the
+            functions alone: well-posed, convection, layers, waves, resonance, travel, stiffness, corners, curvature, interfaces,
+            sources, start, nonlinearity.
         severity: fine, note, warning or problem.
         number: the figure that the sentence is about.
         sentence: what it means.
         command: what to do about it; empty where nothing is to be done.
+        accuracy_mode: what `pcpinn.solve(problem, accuracy=...)` does about it; empty where nothing is to be done.
     """
 
     topic: str
@@ -26,6 +29,7 @@ class Finding:
     number: float | None
     sentence: str
     command: str = ""
+    accuracy_mode: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

@@ -39,6 +39,20 @@ def squares(space: Space, u: np.ndarray) -> np.ndarray:
     return result
 
 
+def slopes(space: Space, u: np.ndarray) -> np.ndarray:
+    """(C, d) root of the integral of the square of each derivative of each component of u (N,)."""
+    quadrature = space.quadrature
+    result = np.empty((space.components, space.mesh.dimension))
+    for k, scalar in enumerate(space.scalar):
+        _, dphi = scalar.tabulate(quadrature.X)  # (q, b, d)
+        reference = np.einsum("cb,qbi->cqi", u[space.offsets[k] + scalar.cell_nodes], dphi)
+        inverse = np.broadcast_to(
+            quadrature.inverse_jacobian, (*quadrature.dx.shape, *quadrature.inverse_jacobian.shape[2:])
+        )
+        result[k] = np.sqrt(np.einsum("cq,cqd->d", quadrature.dx, np.einsum("cqi,cqid->cqd", reference, inverse) ** 2))
+    return result
+
+
 def by_field(space: Space, per_component: np.ndarray) -> np.ndarray:
     """(..., C) sums of components -> (..., F), one per field."""
     parts, at = [], 0

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from ...discretize.finite_elements import FiniteElements
+from ...discretize.transfer import slopes, squares
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...network.dense import DenseNetwork
@@ -62,6 +63,7 @@ class Trainer:
         """The best answer, with its verdict."""
         level, wish = self.adapted.level, self.wish
         best: tuple[float, Solution, Verdict] | None = None
+        since = self.limits.clock.seconds
         grown: Solution | None = None
         for width in self._widths():
             solution = self._train(width, grown)
@@ -74,7 +76,9 @@ class Trainer:
             )
             if best is None or (verdict.estimate or 1.0) < best[0]:
                 best = (verdict.estimate or 1.0, solution, verdict)
-            if verdict.reached or self.limits.left < 0.1 * self.limits.seconds:
+            trained = solution.result["stopped_by"] == "tolerance"  # then a larger network has nothing to gain
+            took, since = self.limits.clock.seconds - since, self.limits.clock.seconds
+            if verdict.reached or trained or self.limits.left < max(0.1 * self.limits.seconds, 1.5 * took):
                 break
             grown = self._grown(solution)
         assert best is not None
@@ -139,8 +143,12 @@ class Trainer:
         return replace(solution, network=widened(network, _WIDTHS[at + 1], at))
 
     def _features(self, level: Level) -> dict[str, Any]:
-        """Frequencies up to those of the discrete solution."""
-        high = 1
+        """Frequencies up to those of the discrete solution, by the size of its slopes."""
+        space = level.fine.space
+        size = np.sqrt(squares(space, level.better).sum(axis=0))
+        lower, upper = level.mesh.bounds
+        waves = slopes(space, level.better) * (upper - lower) / (4 * np.pi * np.maximum(size, 1e-300)[:, None])
+        high = int(np.clip(np.ceil(np.log2(max(float(waves.max()), 1e-9))) + 1, 1, 7))
         return {"network.feature_high": float(high), "network.feature_count": high + 3}
 
     def _errors(self, level: Level, solution: Solution) -> tuple[dict[str, float], float]:
@@ -159,7 +167,7 @@ class Trainer:
     def _blame(self, solution: Solution, training: float) -> str:
         if solution.result["stopped_by"] == "time limit":
             return "time"
-        return "network" if training > _TRAINED * self.wish.accuracy else "mesh"
+        return "mesh" if solution.result["stopped_by"] == "tolerance" else "network"
 
 
 def limits_of(settings: Settings, limits: Limits) -> Settings:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...discretize.wellposed import refuse_ill_posed
 from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
 from ...problem.problem import Problem
@@ -40,6 +41,7 @@ def solve_adaptively(
 
     `first` is the mesh of space to begin with; by default a coarse one is made.
     """
+    refuse_ill_posed(problem)
     own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record)
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)
