@@ -96,7 +96,9 @@ def adapt(
         progress.note(f"mesh {len(levels)}: {mesh.cell_count} cells, {level.coarse.size} degrees of freedom, {seen}")
         if error <= target and len(levels) > 1:
             break
-        chosen = marked(level.indicators() * ~_pinned(problem, mesh), _BULK)
+        chosen = marked(level.indicators(), _BULK)
+        if problem.pins:  # an equation is given up there: errors from elsewhere show there, the more the finer its cells
+            chosen[:] = True
         if len(levels) == 1 and level.largest(level.errors) <= target:
             chosen[:] = True  # a single level proves nothing: see whether a finer one agrees
         if chosen.mean() > _NEARLY_ALL:
@@ -107,16 +109,6 @@ def adapt(
             break
         mesh = finer
     return Adapted(levels[-1], levels[0].coarse, levels[0].u, part, limited, history)
-
-
-def _pinned(problem: Problem, mesh: Mesh) -> np.ndarray:
-    """(c,) cells near pins: an equation is given up there, so errors from elsewhere show there, the more the finer the cells."""
-    corners = mesh.nodes[mesh.vertices]
-    size = np.ptp(corners, axis=1).max(axis=1)
-    result = np.zeros(len(corners), dtype=bool)
-    for pin in problem.pins:
-        result |= np.linalg.norm(corners - np.asarray(pin.at), axis=2).min(axis=1) < 1.5 * size
-    return result
 
 
 def shape_of(problem: Problem) -> Domain | None:
