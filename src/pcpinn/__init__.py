@@ -54,6 +54,7 @@ from .solve.continuation import continuation
 from .solve.linear import solve
 from .solve.march.recipe import March
 from .solve.quantity.ask import flux, integrate, maximum, minimum, value
+from .solve.quantity.wanted import Flux, Integral
 from .solve.recipes import NewtonMethod, Residual
 from .train import LBFGS, SOAP, Adam, GaussNewton, TorchOptimiser
 
@@ -80,10 +81,12 @@ __all__ = [
     "Disk",
     "Ellipse",
     "Field",
+    "Flux",
     "Free",
     "GaussNewton",
     "Identity",
     "Initial",
+    "Integral",
     "Interval",
     "InverseSolution",
     "Jacobi",

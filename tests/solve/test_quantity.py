@@ -149,20 +149,53 @@ def corner(x):
     return (x[0] ** 2 + x[1] ** 2) ** (1 / 3) * torch.cos(2 * angle / 3)
 
 
+def l_shape():
+    corners = [(0, 0), (0, -1), (-1, -1), (-1, 1), (1, 1), (1, 0)]
+    domain = pc.Polygon(corners, names=["inner", "a", "b", "c", "right", "d"])
+    return pc.Problem(
+        domain, flux=lambda x, u: u.grad, boundary=dict.fromkeys(domain.boundary_names, pc.Dirichlet(corner))
+    )
+
+
+RIGHT = -0.091123795  # by quadrature of the closed form
+
+
 @pytest.mark.parametrize("degree", [1, 2, 3])
 def test_intervals_at_a_singularity(degree):
     """An L with a re-entrant corner on a coarse mesh, where errors of values are a few per cent."""
-    corners = [(0, 0), (0, -1), (-1, -1), (-1, 1), (1, 1), (1, 0)]
-    domain = pc.Polygon(corners, names=["inner", "a", "b", "c", "right", "d"])
-    problem = pc.Problem(
-        domain, flux=lambda x, u: u.grad, boundary=dict.fromkeys(domain.boundary_names, pc.Dirichlet(corner))
-    )
-    solution = pc.solve(problem, size=0.3, degree=degree, **QUICK)
+    solution = pc.solve(l_shape(), size=0.3, degree=degree, **QUICK)
     assert 1.583928846 in solution.integrate(lambda x, u: u.value)
-    assert -0.091123795 in solution.flux("right")
+    assert RIGHT in solution.flux("right")
     assert -1.0 in solution.flux("inner")
     for x in ([-0.1, 0.1], [-0.5, 0.5], [-0.3, -0.4]):
         assert float(corner(torch.tensor(x, dtype=torch.float64))) in solution.value(x)
+
+
+def test_a_mesh_for_a_quantity():
+    """Refined towards the corner, as far as the flux through a far side needs it; the verdict is on the flux."""
+    solution = pc.solve(
+        l_shape(), quantity=pc.Flux("right"), accuracy=1e-3, width=6, depth=1, iterations=4, device="cpu"
+    )
+    (found,) = solution.result["quantity"]
+    assert solution.verdict.reached
+    assert solution.verdict.estimate == pytest.approx(found["error"] / abs(found["value"]))
+    assert abs(found["value"] - RIGHT) < min(found["error"], 1e-3 * abs(RIGHT))
+    assert found["value"] == float(solution.flux("right"))
+    size = np.ptp(solution.mesh.nodes[solution.mesh.vertices], axis=1).max(axis=1)
+    centre = np.linalg.norm(solution.mesh.nodes[solution.mesh.vertices].mean(axis=1), axis=1)
+    assert size[centre.argmin()] < 0.6 * np.median(size)
+    whole = pc.Integral(lambda x, u: u.value)
+    solution = pc.solve(l_shape(), quantity=whole, accuracy=1e-2, width=6, depth=1, iterations=4, device="cpu")
+    assert 1.583928846 in pc.Quantity(**solution.result["quantity"][0])
+
+
+def test_quantities_need_an_open_mesh():
+    with pytest.raises(PcpinnError, match="left to the solver"):
+        pc.solve(line(), quantity=pc.Flux("left"), cells=(8,))
+    with pytest.raises(PcpinnError, match="no component 3"):
+        pc.solve(line(), quantity=pc.Flux("left", component=3))
+    with pytest.raises(PcpinnError, match="no boundary called 'roof'"):
+        pc.solve(line(), quantity=pc.Flux("roof"))
 
 
 def bent(x):

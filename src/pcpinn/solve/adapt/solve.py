@@ -14,6 +14,7 @@ from ...solution.folder import finish_run
 from ...solution.reference import Reference, compare
 from ...solution.solution import Solution
 from ..conduct import Run
+from ..quantity.wanted import Wanted
 from ..settings import Settings
 from ..start import Start
 from .accuracy import solve_steady
@@ -33,6 +34,7 @@ def solve_adaptively(
     progress: Progress | None = None,
     record: Mapping[str, Any] | None = None,
     start: Start | None = None,
+    quantity: Wanted | None = None,
 ) -> Solution:
     """Solve a problem to the accuracy of the settings; arguments as of `pcpinn.solve`. The folder is written at the end."""
     own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record)
@@ -45,7 +47,7 @@ def solve_adaptively(
         )
     seconds = settings.run.time_limit
     limits = Limits(seconds if math.isfinite(seconds) else USUAL_LIMIT, settings.run.memory, own.clock)
-    wish = Wish(settings, start)
+    wish = Wish(settings, start, quantity)
     solution = (solve_over_time if problem.over_time else solve_steady)(problem, wish, limits, own.progress)
     result = solution.result
     result.update(own.facts)

@@ -2,7 +2,7 @@
 
 Errors of steady solutions are estimated (see ground.py): intervals [value - error, value + error] are meant to contain the truth.
 The error is twice the difference between the solution's own discretisation and the finer one that the value is from, or twice a
-tenth of what the cells contribute to that difference before they cancel each other, if that is more. For smooth solutions this
+quarter of what the cells contribute to that difference before they cancel each other, if that is more. For smooth solutions this
 is careful by a factor of ten to a hundred; at singularities of the solution by a factor of one and a half to three. It is no
 bound: it knows nothing of errors in the problem itself, nor of layers that neither of the two discretisations resolves.
 """
@@ -16,15 +16,15 @@ import numpy as np
 import torch
 
 from ...discretize.places import Inside, places, resampled, single_points
-from ...discretize.space import Space
 from ...errors import PcpinnError
 from ...problem.problem import Problem
 from ...solution.quantity import Quantities, Quantity, answers
 from ...solution.solution import Solution
 from .extreme import highest
-from .functional import Functional, Reaction, Sum, Together, flux_by_gradients, kind_of, of_point, prescribed_flux
+from .functional import Sum, Together, of_point
 from .ground import Ground, ground_of
 from .network import moment, seen_by, space_of
+from .wanted import flux_parts
 
 Of = str | Callable[..., Any] | None
 
@@ -92,29 +92,12 @@ def flux(
         PcpinnError: for an unknown boundary or field, or a loaded solution without its problem.
     """
     known = _problem_of(solution, problem)
-    name = field or known.unknowns[0].name
-    numbers = known.component_range(name)
     if form not in ("reaction", "gradients"):
         raise PcpinnError(f"form={form!r} is unknown", "give reaction or gradients")
 
-    def where(space: Space) -> Any:
-        return places(space, on)
-
-    parts: list[Functional] = []
-    used: dict[str, None] = {}
-    for k, at in enumerate(numbers):
-        kind, own = kind_of(known, on, name, k), range(at, at + 1)
-        if kind == "flux" and form == "reaction":
-            parts.append(Sum(prescribed_flux(known, on, own), where))
-            used["the prescribed flux, integrated"] = None
-        elif form == "gradients" or known.over_time:
-            parts.append(Sum(flux_by_gradients(known, own), where))
-            used["flux . n by gradients, integrated"] = None
-        else:
-            parts.append(Reaction(on, name, k))
-            used["reaction: the weak residual at the nodes"] = None
-    found = _answer(solution, known, Together(tuple(parts)), f"flux through {on!r} ({'; '.join(used)})", t)
-    return found[0] if len(numbers) == 1 else tuple(found)
+    parts, how = flux_parts(known, on, field, gradients=form == "gradients")
+    found = _answer(solution, known, Together(parts), f"flux through {on!r} ({how})", t)
+    return found[0] if len(parts) == 1 else tuple(found)
 
 
 @answers

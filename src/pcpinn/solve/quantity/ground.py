@@ -9,32 +9,30 @@ by the adjoint, which tells how much the cells contribute to the difference befo
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 
 from ...discretize.discrete_equation import DiscreteEquation
 from ...discretize.finite_elements import FiniteElements
-from ...discretize.linear_solves import Factors
-from ...discretize.transfer import prolongation
 from ...errors import PcpinnError, PcpinnWarning
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...problem.problem import Problem
 from ...solution.quantity import Quantity
 from ...solution.solution import Solution
-from ..adapt.level import Elements, Level, to_cells
+from ..adapt.level import Elements, Level
 from ..adapt.space import discrete_solution, shape_of
 from ..settings import Settings
+from .dual import Duals
 from .functional import Functional
 
 _LARGEST = {1: 10**6, 2: 300_000, 3: 60_000}  # degrees of freedom of the finer discretisation, which is factorised
 _SAFETY = 2.0  # at singularities the finer discretisation may be wrong by as much as it differs from the coarser one
 _SAFETY_OF_DEGREES = 4.0  # by more than that if it is finer in its degree alone
-_CELLS = 0.1  # part of the sum of the cells' contributions, without their signs, that the error is at least
+_CELLS = 0.25  # part of the sum of the cells' contributions, without their signs, that the error is at least
 _ROUNDING = 1e-10  # relative to the size of what is added up
 
 
@@ -57,14 +55,9 @@ class Ground:
     theta: torch.Tensor
 
     @cached_property
-    def factors(self) -> Factors:
-        """Of the matrix at the finer solution."""
-        return Factors(DiscreteEquation(self.level.fine).linearise(self.level.better).A)
-
-    @cached_property
-    def coarse_residual(self) -> np.ndarray:
-        """(N,) what the finer discretisation thinks of the solution of the coarser one."""
-        return DiscreteEquation(self.level.fine).residual(self.level.prolonged)
+    def duals(self) -> Duals:
+        """Adjoint problems on the finer one."""
+        return Duals(self.level)
 
     def quantities(self, functional: Functional, what: str, error: np.ndarray | float = 0.0) -> list[Quantity]:
         """Values of a functional, with their errors.
@@ -75,36 +68,18 @@ class Ground:
             error: (k,) known errors beside those of the discretisation.
         """
         level = self.level
-        u = torch.from_numpy(level.better.copy()).requires_grad_()
-        values, sizes = functional(level.fine, u)
-        slopes = [_slope(v, u) for v in values]
         with torch.no_grad():
+            values, sizes = functional(level.fine, torch.from_numpy(level.better))
             value = values.numpy()
             own = functional(level.coarse, torch.from_numpy(level.u))[0].numpy()
             network = functional(level.fine, torch.from_numpy(self.network))[0].numpy()
         if not np.isfinite(value).all():
             raise PcpinnError("the quantity is not finite", "check its function at the points of the domain")
-        tests = functional.tests(level.fine) or [np.zeros(level.fine.size)] * len(slopes)
-        parts = np.array([self._parts(slope, w) for slope, w in zip(slopes, tests, strict=True)])
+        parts = np.abs(self.duals.contributions(functional)).sum(axis=1)
         found = self.safety * np.maximum(np.abs(value - own), _CELLS * parts) + error + _ROUNDING * sizes.numpy()
         how = f"{what}; corrected and judged on {self.how}"
         rows = zip(value.tolist(), found.tolist(), network.tolist(), strict=True)
         return [Quantity(v, e, how, n) for v, e, n in rows]
-
-    def _parts(self, slope: np.ndarray, w: np.ndarray) -> float:
-        """What the cells contribute to the difference of the two discretisations, added up without signs.
-
-        A quantity that is itself the residual tested with w has w - z as its dual solution, which is smooth where neither is.
-        """
-        level = self.level
-        z = self.factors.apply_transpose(slope) - w
-        up, down = self._transfers
-        return float(np.abs(to_cells(level.fine, level.mesh, self.coarse_residual * (z - up @ (down @ z)))).sum())
-
-    @cached_property
-    def _transfers(self) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-        coarse, fine = self.level.coarse.space, self.level.fine.space
-        return prolongation(coarse, fine), prolongation(fine, coarse)
 
 
 def ground_of(solution: Solution, problem: Problem) -> Ground:
@@ -139,9 +114,12 @@ def ground_of(solution: Solution, problem: Problem) -> Ground:
 def _finer(elements: Elements, problem: Problem, mesh: Mesh) -> tuple[FiniteElements, str, float]:
     """Cells of half the size, moved onto curved sides; if that is too much, one degree more. And the safety factor.
 
-    At singularities cells of half the size reduce the error by a known part, degrees by an unknown one.
+    At singularities cells of half the size reduce the error by a known part, degrees by an unknown one. The quadrature is of
+    higher order, to see sharp sources between its points.
     """
-    fine = elements.on(problem, refined(mesh, shape_of(problem)))
+    own = max([elements.degree, *(f.degree or 0 for f in problem.unknowns)])
+    order = max(elements.quadrature or 0, 2 * own + 4)
+    fine = replace(elements, quadrature=order).on(problem, refined(mesh, shape_of(problem)))
     if fine.size <= _LARGEST[mesh.dimension]:
         return fine, f"degree {elements.degree} and cells of half the size ({fine.size} unknowns)", _SAFETY
     fine = elements.finer(problem, mesh)
@@ -153,11 +131,3 @@ def _values(solution: Solution, fe: FiniteElements) -> np.ndarray:
     nodes = DiscreteEquation(fe).nodes
     at_points = np.reshape(solution(nodes.points), (len(nodes.points), -1))
     return at_points[nodes.point_of, nodes.component_of]
-
-
-def _slope(value: torch.Tensor, u: torch.Tensor) -> np.ndarray:
-    """dJ/du (N,); zero for what does not depend on u."""
-    if not value.requires_grad:
-        return np.zeros(len(u))
-    (found,) = torch.autograd.grad(value, u, retain_graph=True, allow_unused=True)
-    return np.zeros(len(u)) if found is None else found.numpy()
