@@ -45,10 +45,10 @@ class Solution:
     history: History = field(default_factory=History)
     settings: dict[str, Any] = field(default_factory=dict)
     problem: Problem | None = None
-    kept: dict[str, Any] = field(default_factory=dict, init=False, compare=False)  # what quantities share
 
     def __post_init__(self) -> None:
         self.result = Result(self.result)
+        self.kept: dict[str, Any] = {}  # what quantities share
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{k} {v:.1e}" for k, v in self.errors.items() if k in ("l2re", "estimate") and v is not None)

@@ -195,7 +195,10 @@ def _ground(solution: Solution, problem: Problem) -> tuple[Ground | None, str]:
 def _problem_of(solution: Solution, problem: Problem | None) -> Problem:
     known = problem or solution.problem
     if known is None:
-        raise PcpinnError("a loaded solution does not know its equations", "give problem=...")
+        raise PcpinnError(
+            "the solution does not know its equations: it was loaded from disk, or inferred from data",
+            "give problem=...",
+        )
     return known
 
 
