@@ -18,5 +18,4 @@ def test_drag_and_lift():
     assert float(drag) == pytest.approx(5.57953523, rel=1e-4)
     assert drag.error < 0.02
     solution = names["solution"]
-    front, back = (solution.value(x, "p") for x in ([0.15, 0.2], [0.25, 0.2]))
-    assert float(front) - float(back) == pytest.approx(0.11752017, abs=front.error + back.error)
+    assert 0.11752017 in solution.value([0.15, 0.2], "p") - solution.value([0.25, 0.2], "p")

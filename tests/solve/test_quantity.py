@@ -2,6 +2,7 @@
 
 import math
 from functools import cache
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -241,6 +242,69 @@ def test_curved_sides():
         assert near(solution.value([1.0, 0.0]), 0.0, 0.01)
 
 
+def test_periodic_sides():
+    """u = sin(2 pi x) exp(y): what leaves on the right comes in on the left."""
+
+    def u(x):
+        return torch.sin(2 * torch.pi * x[0]) * torch.exp(x[1])
+
+    problem = pc.Problem(
+        pc.Rectangle((0, 0), (1, 1)),
+        flux=lambda x, v: v.grad,
+        source=lambda x, v: -(4 * torch.pi**2 - 1) * u(x),
+        boundary={"left": pc.Periodic("right"), "bottom": pc.Dirichlet(u), "top": pc.Dirichlet(u)},
+    )
+    solution = pc.solve(problem, cells=(8, 8), degree=2, **QUICK)
+    truth = 2 * math.pi * (math.e - 1)
+    left, right = solution.flux("left"), solution.flux("right")
+    assert near(left, -truth, 0.02)
+    assert near(right, truth, 0.02)
+    assert "reaction" in right.how
+    assert near(solution.flux("top"), 0.0, 1e-3)
+
+
+def test_three_dimensions_and_finite_differences():
+    """u = x y + z^2: the flux through the top is 2, that through the right 1/2."""
+
+    def u(x):
+        return x[0] * x[1] + x[2] ** 2
+
+    sides = dict.fromkeys(("left", "right", "front", "back", "bottom", "top"), pc.Dirichlet(u))
+    problem = pc.Problem(
+        pc.Box((0, 0, 0), (1, 1, 1)), flux=lambda x, v: v.grad, source=lambda x, v: 2.0, boundary=sides
+    )
+    for choices in ({"degree": 1}, {"mesh": "fdm"}):
+        solution = pc.solve(problem, cells=(4, 4, 4), **choices, **QUICK)
+        assert near(solution.flux("top"), 2.0, 0.1)
+        assert near(solution.flux("right"), 0.5, 0.1)
+        assert near(solution.integrate(lambda x, v: v.value), 1 / 4 + 1 / 3, 0.01)
+    solution = pc.solve(problem, cells=(2, 2, 2), degree=1, **QUICK)
+    assert near(solution.integrate(lambda x, v: 1.0, on=lambda x: x.norm() < 0.8), math.pi * 0.8**3 / 6, 0.01)
+
+
+def test_quadrature_of_another_degree():
+    rough, exact = (smooth().integrate(lambda x, u: x[0] ** 8, degree=d) for d in (1, 8))
+    assert float(exact) == pytest.approx(1 / 9, abs=1e-12)
+    assert float(rough) != pytest.approx(1 / 9, abs=1e-6)
+
+
+def test_discretisations_that_are_too_large(monkeypatch):
+    """First one degree more takes the place of smaller cells; then there is no error."""
+    ground = import_module("pcpinn.solve.quantity.ground")
+    solution = pc.solve(plane(), cells=(4, 4), degree=2, **QUICK)
+    monkeypatch.setattr(ground, "_LARGEST", {2: 200})
+    by_degree = solution.flux("left")
+    assert "degree 3" in by_degree.how
+    assert near(by_degree, -1.0, 1e-6)
+    monkeypatch.setattr(ground, "_LARGEST", {2: 10})
+    solution.kept.clear()
+    assert solution.integrate(lambda x, u: 1.0).error is None
+    assert "too many" in solution.value([0.5, 0.5]).how
+    with pytest.raises(PcpinnError, match="gradients"):
+        solution.flux("left")
+    assert solution.flux("left", form="gradients").error is None
+
+
 def test_values_at_points():
     truth = math.sin(0.31 * math.pi) * math.exp(0.73)
     assert near(smooth().value([0.31, 0.73]), truth, 1e-3)
@@ -357,6 +421,9 @@ def test_quantities_count_as_numbers():
     assert 2.2 not in q
     assert (-3 * q).value == -6.0
     assert (q / 2).error == pytest.approx(0.05)
+    assert (q - 0.5 * q).error == pytest.approx(0.15)
+    assert (1 - q).value == -1.0
+    assert (q + pc.Quantity(1.0, None, "by guess")).error is None
     assert f"{q}" == "2 +- 0.1"
     assert f"{q:.2f}" == "2.00"
     assert q.to_dict()["network"] == 1.9

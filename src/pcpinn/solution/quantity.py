@@ -43,6 +43,23 @@ class Quantity:
         """Whether a number is within the error."""
         return self.error is not None and abs(float(number) - self.value) <= self.error
 
+    def __add__(self, other: Quantity | float) -> Quantity:
+        """Errors add up; a number has none."""
+        if not isinstance(other, Quantity):
+            other = Quantity(float(other), 0.0, "", float(other))
+        error = None if self.error is None or other.error is None else self.error + other.error
+        network = None if self.network is None or other.network is None else self.network + other.network
+        how = self.how if other.how in ("", self.how) else f"{self.how}; {other.how}"
+        return Quantity(self.value + other.value, error, how, network)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Quantity | float) -> Quantity:
+        return self + -other
+
+    def __rsub__(self, other: float) -> Quantity:
+        return -self + other
+
     def __neg__(self) -> Quantity:
         return self * -1.0
 
