@@ -180,6 +180,8 @@ def test_a_mesh_for_a_quantity():
     (found,) = solution.result["quantity"]
     assert solution.verdict.reached
     assert solution.verdict.estimate == pytest.approx(found["error"] / abs(found["value"]))
+    assert "of the flux through 'right'" in solution.verdict.message
+    assert solution.errors["estimate"] > 10 * solution.verdict.estimate  # that of the fields: four iterations
     assert abs(found["value"] - RIGHT) < min(found["error"], 1e-3 * abs(RIGHT))
     assert found["value"] == float(solution.flux("right"))
     size = np.ptp(solution.mesh.nodes[solution.mesh.vertices], axis=1).max(axis=1)

@@ -72,21 +72,28 @@ class Trainer:
         for width in self._widths():
             solution = self._train(width, grown)
             fields, training = self._errors(level, solution)
-            limited = self.adapted.limited_by or self._blame(solution, training)
-            judged = counted(self.problem, fields) if self.goal is None else self._of_quantity(self.goal, solution)
-            verdict = judge(wish.accuracy, judged, limited)
+            limited = self.adapted.limited_by or (self._blame(solution, training) if self.goal is None else "mesh")
+            judged = counted(self.problem, fields)
+            solution.result["errors"]["estimate"] = max(judged.values())
+            if self.goal is None:
+                verdict = judge(wish.accuracy, judged, limited)
+            else:
+                verdict = replace(
+                    judge(wish.accuracy, self._of_quantity(self.goal, solution), limited), quantity=self.goal.label
+                )
             self.rounds.append({"width": width, "estimate": verdict.estimate, "training": training})
             estimate = "unknown" if verdict.estimate is None else f"{verdict.estimate:.1e}"
-            self.progress.note(f"width {width}: estimated error {estimate}, of which training {training:.1e}")
+            self.progress.note(
+                f"width {width}: estimated error {estimate}, {'training' if self.goal else 'of which training'} {training:.1e}"
+            )
             if best is None or (verdict.estimate or 1.0) < best[0]:
                 best = (verdict.estimate or 1.0, solution, verdict)
-            if verdict.reached or self.limits.left < 0.1 * self.limits.seconds:
+            if verdict.reached or self.goal is not None or self.limits.left < 0.1 * self.limits.seconds:
                 break
             grown = self._grown(solution)
         assert best is not None
         _, solution, verdict = best
         solution.result["verdict"] = verdict.to_dict()
-        solution.result["errors"]["estimate"] = verdict.estimate
         solution.result["adaptation"] = {
             "levels": [list(row) for row in self.adapted.history],
             "trust": self.adapted.trust,
@@ -102,7 +109,8 @@ class Trainer:
             self.progress.note(f"no error of the quantity: {refusal.problem}")
             return {}
         solution.result["quantity"] = [q.to_dict() for q in found]
-        self.progress.note(f"{goal.label}: {', '.join(map(str, found))}")
+        fields = solution.result["errors"]["estimate"]
+        self.progress.note(f"{goal.label}: {', '.join(map(str, found))}; the fields' own error is {fields:.1e}")
         return {goal.label: error}
 
     def _widths(self) -> tuple[int, ...]:
