@@ -46,12 +46,15 @@ from .problem.shapes import (
 from .problem.unknowns import Coefficient, Parameter
 from .progress import Progress
 from .solution.load import load
+from .solution.quantity import Quantity
 from .solution.reference import Reference
 from .solution.solution import Solution
 from .solve.certify import certify
 from .solve.continuation import continuation
 from .solve.linear import solve
 from .solve.march.recipe import March
+from .solve.quantity.ask import flux, integrate, maximum, minimum, value
+from .solve.quantity.wanted import Flux, Integral
 from .solve.recipes import NewtonMethod, Residual
 from .train import LBFGS, SOAP, Adam, GaussNewton, TorchOptimiser
 
@@ -78,10 +81,12 @@ __all__ = [
     "Disk",
     "Ellipse",
     "Field",
+    "Flux",
     "Free",
     "GaussNewton",
     "Identity",
     "Initial",
+    "Integral",
     "Interval",
     "InverseSolution",
     "Jacobi",
@@ -102,6 +107,7 @@ __all__ = [
     "Polygon",
     "Problem",
     "Progress",
+    "Quantity",
     "Rectangle",
     "Reference",
     "Residual",
@@ -120,9 +126,14 @@ __all__ = [
     "condition_number",
     "continuation",
     "diagnose",
+    "flux",
     "infer",
+    "integrate",
     "load",
+    "maximum",
+    "minimum",
     "read_mesh",
     "read_observations",
     "solve",
+    "value",
 ]

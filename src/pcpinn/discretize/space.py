@@ -56,18 +56,22 @@ class ScalarSpace:
             self.mesh.skfem.mapping().F(np.full((self.mesh.dimension, 1), 1 / (self.mesh.dimension + 1)))[:, :, 0].T
         )
 
-    def locate(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def locate(self, x: np.ndarray, beside: float = 1e-10) -> tuple[np.ndarray, np.ndarray]:
         """Cell and reference coordinates (d, n) of points x (n, d); the least unfitting cell for a point outside the mesh.
 
         Candidates are the cells with the nearest centroids; where none of them fits (graded or stretched meshes), more.
+
+        Args:
+            x: points.
+            beside: how far beside a cell, in its own coordinates, a point may lie without a search among more.
         """
         cells, reference, inside = self._locate(x, 24)
-        missing = np.flatnonzero(inside < -1e-10)
+        missing = np.flatnonzero(inside < -beside)
         for candidates, most in ((200, len(x)), (2000, 2000)):
             if not 0 < len(missing) <= most:  # thousands of misses are points outside the mesh, not hard cases
                 break
             cells[missing], reference[:, missing], fit = self._locate(x[missing], candidates)
-            missing = missing[fit < -1e-10]
+            missing = missing[fit < -beside]
         return cells, reference
 
     def outside(self, x: np.ndarray) -> np.ndarray:
@@ -94,6 +98,11 @@ class ScalarSpace:
             at = open_[better]
             best[at], cells[at], reference[:, at] = inside[better], column[at], X[:, better]
         return cells, reference, best
+
+    def fitted(self, x: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates (d, n) of points (n, d) in given cells (n,), and how far inside they lie (n,): negative outside."""
+        X = _inverse_map(self.mesh.skfem.mapping(), x.T[:, :, None], cells)
+        return X, np.minimum(X.min(axis=0), 1 - X.sum(axis=0))
 
     def interpolation(self, x: np.ndarray) -> sp.csr_matrix:
         """(m, n): from nodal values to values at points x (m, d)."""

@@ -7,18 +7,21 @@ import scipy.sparse as sp
 
 from .space import ScalarSpace, Space
 
+_BESIDE = 0.1  # how far beside a cell, in its own coordinates, nodes on a curved side may lie
+
 
 def prolongation(source: Space, target: Space) -> sp.csr_matrix:
     """(N of target, N of source): values at the target's nodes of a function of the source.
 
-    On the same mesh it is exact cell by cell; between meshes the cells are found by place.
+    On the same mesh it is exact cell by cell; between a mesh and its refinement cells are found among parents or children,
+    between other meshes by place.
     """
     made: dict[tuple[int, int], sp.csr_matrix] = {}
     blocks = []
     for a, b in zip(source.scalar, target.scalar, strict=True):
         key = (id(a), id(b))
         if key not in made:
-            made[key] = _same_mesh(a, b) if a.mesh is b.mesh else a.interpolation(b.nodes)
+            made[key] = _between(a, b)
         blocks.append(made[key])
     return sp.block_diag(blocks, format="csr")
 
@@ -72,6 +75,36 @@ def mass_times(space: Space, u: np.ndarray) -> np.ndarray:
         local = (quadrature.dx * (u[numbers] @ phi.T)) @ phi  # (c, b)
         result += np.bincount(numbers.ravel(), local.ravel(), minlength=space.size)
     return result
+
+
+def _between(source: ScalarSpace, target: ScalarSpace) -> sp.csr_matrix:
+    if source.mesh is target.mesh:
+        return _same_mesh(source, target)
+    found = _related(source, target)
+    return source.interpolation(target.nodes) if found is None else found
+
+
+def _related(source: ScalarSpace, target: ScalarSpace) -> sp.csr_matrix | None:
+    """The same where one mesh is the uniform refinement of the other (children in the order of `refined`); else None."""
+    ours, theirs = len(source.mesh.cells), len(target.mesh.cells)
+    children = 2**source.mesh.dimension
+    if children * min(ours, theirs) != max(ours, theirs):
+        return None
+    nodes, first = np.unique(target.cell_nodes.ravel(), return_index=True)
+    cell = first // target.cell_nodes.shape[1]
+    x = target.nodes[nodes]
+    candidates = [cell % ours] if ours < theirs else [cell + k * theirs for k in range(children)]
+    tries = [(c, *source.fitted(x, c)) for c in candidates]
+    best = np.argmax([fit for _, _, fit in tries], axis=0)
+    at = np.arange(len(nodes))
+    if np.array([fit for _, _, fit in tries])[best, at].min() < -_BESIDE:
+        return None  # of as many cells, but not of these
+    cells = np.array([c for c, _, _ in tries])[best, at]
+    X = np.array([X for _, X, _ in tries])[best, :, at].T
+    phi, _ = source.tabulate(X)
+    columns = source.cell_nodes[cells]
+    rows = np.repeat(nodes, columns.shape[1])
+    return sp.csr_matrix((phi.ravel(), (rows, columns.ravel())), shape=(target.size, source.size))
 
 
 def _same_mesh(source: ScalarSpace, target: ScalarSpace) -> sp.csr_matrix:

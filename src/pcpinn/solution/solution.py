@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -16,6 +17,7 @@ from ..problem.problem import Problem
 from ..train.history import History
 from .export import write_npz, write_vtu
 from .folder import create_run, finish_run
+from .quantity import Quantities, Quantity, ask
 from .reference import Reference, compare
 from .result import Result
 from .series import write_series
@@ -46,6 +48,7 @@ class Solution:
 
     def __post_init__(self) -> None:
         self.result = Result(self.result)
+        self.kept: dict[str, Any] = {}  # what quantities share
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{k} {v:.1e}" for k, v in self.errors.items() if k in ("l2re", "estimate") and v is not None)
@@ -112,6 +115,26 @@ class Solution:
     def metrics(self, reference: Reference) -> dict[str, Any]:
         """Errors against another reference."""
         return compare(np.reshape(self(reference.points), (len(reference.points), -1)), reference, self.names)
+
+    def integrate(self, f: Callable[..., Any], on: Any = None, **options: Any) -> Quantities:
+        """The integral of f(x, *fields), or f(x, n, *fields) on a boundary, with its error; see `pcpinn.integrate`."""
+        return ask("integrate", self, f, on, **options)
+
+    def flux(self, on: str, field: str | None = None, **options: Any) -> Quantities:
+        """The integral of flux . n over a boundary, with its error; see `pcpinn.flux`."""
+        return ask("flux", self, on, field, **options)
+
+    def value(self, x: Any, of: Any = None, **options: Any) -> Quantities:
+        """A field, or a function f(x, *fields), at one point, with its error; see `pcpinn.value`."""
+        return ask("value", self, x, of, **options)
+
+    def maximum(self, of: Any = None, **options: Any) -> Quantity:
+        """The largest value of a field or function, with its place and error; see `pcpinn.maximum`."""
+        return ask("maximum", self, of, **options)
+
+    def minimum(self, of: Any = None, **options: Any) -> Quantity:
+        """The smallest value of a field or function, with its place and error; see `pcpinn.minimum`."""
+        return ask("minimum", self, of, **options)
 
     def plot(self, path: str | Path, reference: Reference | None = None) -> Path:
         """Draw the solution (and its error, given a reference) into a picture; the ending chooses png, pdf or svg."""

@@ -33,6 +33,7 @@ class Verdict:
         limited_by: mesh, time step, network, iterations, time, memory, ill-posedness, estimate or newton; None if reached.
         advice: what to do about it.
         fields: the estimate of each field that counts.
+        quantity: what the accuracy is of, if a quantity was asked for; then nothing is said of the fields.
     """
 
     asked: float | None = None
@@ -41,6 +42,7 @@ class Verdict:
     limited_by: str | None = None
     advice: str | None = None
     fields: Mapping[str, float] = field(default_factory=dict)
+    quantity: str | None = None
 
     @property
     def message(self) -> str:
@@ -48,9 +50,10 @@ class Verdict:
         if self.asked is None:
             return "no accuracy was asked for"
         known = "no error estimate" if self.estimate is None else f"estimated error {self.estimate:.1e}"
+        what = f"accuracy {self.asked:g}" + ("" if self.quantity is None else f" of the {self.quantity}")
         if self.reached:
-            return f"accuracy {self.asked:g} reached: {known}"
-        return f"NOT REACHED: accuracy {self.asked:g} was asked, {known}; limited by {self.limited_by}: {self.advice}"
+            return f"{what} reached: {known}"
+        return f"NOT REACHED: {what} was asked, {known}; limited by {self.limited_by}: {self.advice}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

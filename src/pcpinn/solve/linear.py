@@ -20,6 +20,7 @@ from .adapt.wish import Wish
 from .loss import preconditioned_loss
 from .march.march import march
 from .method import METHODS, Method, offer_preconditioned
+from .quantity.wanted import Wanted
 from .run import MakeLoss, run
 from .settings import Settings, problem_is_over_time, resolve
 from .start import Start
@@ -36,6 +37,7 @@ def solve(
     resume: bool = False,
     on: AnyMesh | None = None,
     start: Start | None = None,
+    quantity: Wanted | None = None,
     **choices: Any,
 ) -> Solution:
     """Solve a problem to an accuracy, or with given settings; linear or not, steady or over time.
@@ -57,6 +59,8 @@ def solve(
         start: where Newton's method begins: a `Solution` (its network is trained further if it is of the same kind), or a
             function of points (n, d) with values (n, components). By default the solution of the linear part. Not for a
             march, which begins with the initial values.
+        quantity: `Integral(f, on=...)` or `Flux(on, field)`: then the mesh of a steady problem is refined for it, `accuracy` is
+            its relative error, and `solution.result["quantity"]` has it.
         choices: recipes by slot (mesh=Meshing(size=0.05, degree=3), network=MLP(width=32), preconditioner=ILU(1e-4) or "ilu",
             optimiser=GaussNewton(iterations=60), time=March(steps=100), newton=...), single keys of theirs (size=0.05), and
             accuracy, seed, device, precision, time_limit, memory, certify, checkpoint_every. `pcpinn settings` lists them all.
@@ -77,8 +81,14 @@ def solve(
         "record": record,
     }
     judged = chosen.run.accuracy is not None
-    if judged and not resume and not isinstance(on, SlabMesh) and Wish(chosen).adaptable:
-        solution = solve_adaptively(problem, chosen, **options, first=on, start=start)
+    adaptable = judged and not resume and not isinstance(on, SlabMesh) and Wish(chosen).adaptable
+    if quantity is not None and (problem.over_time or not adaptable):
+        raise PcpinnError(
+            "quantity= is for steady problems whose mesh is left to the solver",
+            "leave mesh and size out, or ask the solution: solution.integrate(f), solution.flux(on)",
+        )
+    if adaptable:
+        solution = solve_adaptively(problem, chosen, **options, first=on, start=start, quantity=quantity)
     elif chosen.marches:
         if start is not None:
             raise PcpinnError(

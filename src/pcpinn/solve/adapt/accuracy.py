@@ -10,6 +10,7 @@ import torch
 
 from ...discretize.finite_elements import FiniteElements
 from ...discretize.transfer import slopes, squares
+from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...network.dense import DenseNetwork
@@ -20,6 +21,7 @@ from ...progress import Progress
 from ...solution.solution import Solution
 from ...solution.verdict import Verdict, judge
 from ..loss import preconditioned_loss
+from ..quantity.goal import Goal
 from ..run import run
 from ..settings import Settings
 from ..start import Start
@@ -30,6 +32,7 @@ from .space import Adapted, adapt, shape_of
 from .wish import DEGREE, Wish, first_mesh
 
 _DISCRETE = 0.35  # parts of the accuracy for the discretisation and the training; with the safety they fill it
+_QUANTITY = 0.25  # part for the discretisation where a quantity is asked for, whose error is doubled in the end
 _TRAINED = 0.25
 _NODES_PER_WEIGHT = 3
 _WIDTHS = (20, 28, 40, 56)
@@ -40,8 +43,10 @@ def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progres
     settings = wish.settings({"degree": DEGREE[problem.domain.dimension]})
     elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
     mesh = first_mesh(problem, settings, wish.mesh)
-    adapted = adapt(problem, mesh, elements, _DISCRETE * wish.accuracy, limits, progress, wish.start)
-    return Trainer(problem, wish, adapted, limits, progress).solution()
+    goal = None if wish.quantity is None else Goal.of(wish.quantity, problem)
+    target = (_DISCRETE if goal is None else _QUANTITY) * wish.accuracy
+    adapted = adapt(problem, mesh, elements, target, limits, progress, wish.start, goal)
+    return Trainer(problem, wish, adapted, limits, progress, goal).solution()
 
 
 class Trainer:
@@ -54,9 +59,10 @@ class Trainer:
         adapted: Adapted,
         limits: Limits,
         progress: Progress,
+        goal: Goal | None = None,
     ) -> None:
         self.problem, self.wish, self.adapted = problem, wish, adapted
-        self.limits, self.progress = limits, progress
+        self.limits, self.progress, self.goal = limits, progress, goal
         self.rounds: list[dict[str, Any]] = []
 
     def solution(self) -> Solution:
@@ -68,29 +74,53 @@ class Trainer:
         for width in self._widths():
             solution = self._train(width, grown)
             fields, training = self._errors(level, solution)
-            limited = self.adapted.limited_by or self._blame(solution, training)
-            verdict = judge(wish.accuracy, counted(self.problem, fields), limited)
+            limited = self.adapted.limited_by or (self._blame(solution, training) if self.goal is None else "mesh")
+            judged = counted(self.problem, fields)
+            solution.result["errors"]["estimate"] = max(judged.values())
+            if self.goal is None:
+                verdict = judge(wish.accuracy, judged, limited)
+            else:
+                verdict = replace(
+                    judge(wish.accuracy, self._of_quantity(self.goal, solution), limited), quantity=self.goal.label
+                )
             self.rounds.append({"width": width, "estimate": verdict.estimate, "training": training})
+            estimate = "unknown" if verdict.estimate is None else f"{verdict.estimate:.1e}"
             self.progress.note(
-                f"width {width}: estimated error {verdict.estimate:.1e}, of which training {training:.1e}"
+                f"width {width}: estimated error {estimate}, {'training' if self.goal else 'of which training'} {training:.1e}"
             )
             if best is None or (verdict.estimate or 1.0) < best[0]:
                 best = (verdict.estimate or 1.0, solution, verdict)
             trained = solution.result["stopped_by"] == "tolerance"  # then a larger network has nothing to gain
             took, since = self.limits.clock.seconds - since, self.limits.clock.seconds
-            if verdict.reached or trained or self.limits.left < max(0.1 * self.limits.seconds, 1.5 * took):
+            if (
+                verdict.reached
+                or trained
+                or self.goal is not None
+                or self.limits.left < max(0.1 * self.limits.seconds, 1.5 * took)
+            ):
                 break
             grown = self._grown(solution)
         assert best is not None
         _, solution, verdict = best
         solution.result["verdict"] = verdict.to_dict()
-        solution.result["errors"]["estimate"] = verdict.estimate
         solution.result["adaptation"] = {
             "levels": [list(row) for row in self.adapted.history],
             "trust": self.adapted.trust,
             "networks": self.rounds,
         }
         return solution
+
+    def _of_quantity(self, goal: Goal, solution: Solution) -> dict[str, float]:
+        """Relative error of the quantity that was asked for; it is recorded."""
+        try:
+            found, error = goal.answer(solution, self.problem)
+        except PcpinnError as refusal:
+            self.progress.note(f"no error of the quantity: {refusal.problem}")
+            return {}
+        solution.result["quantity"] = [q.to_dict() for q in found]
+        fields = solution.result["errors"]["estimate"]
+        self.progress.note(f"{goal.label}: {', '.join(map(str, found))}; the fields' own error is {fields:.1e}")
+        return {goal.label: error}
 
     def _widths(self) -> tuple[int, ...]:
         if self.wish.fixes("network", "optimiser"):

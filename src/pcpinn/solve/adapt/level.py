@@ -129,10 +129,10 @@ class Level:
         r = equation.residual(self.prolonged)
         up, down = prolongation(self.coarse.space, space), prolongation(space, self.coarse.space)
         part = np.abs(r * (z - up @ (down @ z)))
-        return _to_cells(self.fine, self.mesh, part)
+        return to_cells(self.fine, self.mesh, part)
 
 
-def _to_cells(fine: FiniteElements, mesh: Mesh, part: np.ndarray) -> np.ndarray:
+def to_cells(fine: FiniteElements, mesh: Mesh, part: np.ndarray) -> np.ndarray:
     """Contributions of degrees of freedom, shared among the cells of the coarse mesh that they belong to."""
     space, total = fine.space, np.zeros(len(fine.mesh.cells))
     for k, scalar in enumerate(space.scalar):

@@ -16,6 +16,7 @@ from ...solution.folder import finish_run
 from ...solution.reference import Reference, compare
 from ...solution.solution import Solution
 from ..conduct import Run
+from ..quantity.wanted import Wanted
 from ..settings import Settings
 from ..start import Start
 from .accuracy import solve_steady
@@ -36,6 +37,7 @@ def solve_adaptively(
     record: Mapping[str, Any] | None = None,
     first: Mesh | None = None,
     start: Start | None = None,
+    quantity: Wanted | None = None,
 ) -> Solution:
     """Solve a problem to the accuracy of the settings; arguments as of `pcpinn.solve`. The folder is written at the end.
 
@@ -52,7 +54,7 @@ def solve_adaptively(
         )
     seconds = settings.run.time_limit
     limits = Limits(seconds if math.isfinite(seconds) else USUAL_LIMIT, settings.run.memory, own.clock)
-    wish = Wish(settings, start, first)
+    wish = Wish(settings, start, first, quantity)
     solution = (solve_over_time if problem.over_time else solve_steady)(problem, wish, limits, own.progress)
     result = solution.result
     result.update(own.facts)

@@ -22,6 +22,7 @@ from ...progress import Progress
 from ..start import Start, nodal_start
 from .level import Elements, Level, marked
 from .limits import Limits
+from .measure import Measure, OfFields
 from .trust import LEAST_TRUST, trust
 
 _BULK = 0.7
@@ -61,21 +62,24 @@ def adapt(
     limits: Limits,
     progress: Progress,
     start: Start | None = None,
+    measure: Measure | None = None,
 ) -> Adapted:
-    """Refine a mesh until the relative L2 error of the discrete solution is within the target, as two levels agree.
+    """Refine a mesh until the error of the discrete solution is within the target, as two levels agree.
 
     Args:
         problem: steady, or with time as a coordinate.
         mesh: to begin with.
         elements: degree and kind.
-        target: of the error, the largest over the fields.
+        target: of the error.
         limits: of size and time.
         progress: told of each level.
         start: where Newton's method begins on the first level.
+        measure: of errors; by default the relative L2 error, the largest over the fields.
 
     Raises:
         PcpinnError: when not even the first level can be solved.
     """
+    of = measure or OfFields()
     levels: list[Level] = []
     history: list[tuple[int, float]] = []
     part, limited = LEAST_TRUST, None
@@ -89,17 +93,20 @@ def adapt(
             limited = "newton"
             break
         levels.append(level)
-        part = _trust(levels)
-        error = level.largest(level.errors) / part
+        part = _trust(levels, of)
+        estimate = of.seen(level)
+        error = estimate / part
         history.append((level.coarse.size, error))
-        seen = f"error {level.largest(level.errors):.1e}" + (f", trust {part:.2f}" if len(levels) > 1 else "")
+        seen = f"error {estimate:.1e}" + (f", trust {part:.2f}" if len(levels) > 1 else "")
         progress.note(f"mesh {len(levels)}: {mesh.cell_count} cells, {level.coarse.size} degrees of freedom, {seen}")
         if error <= target and len(levels) > 1:
             break
-        chosen = marked(level.indicators(), _BULK)
-        if problem.pins:  # an equation is given up there: errors from elsewhere show there, the more the finer its cells
+        chosen = marked(of.indicators(level), _BULK)
+        if (
+            problem.pins
+        ):  # an equation is given up there: errors from elsewhere show there, the more the finer its cells
             chosen[:] = True
-        if len(levels) == 1 and level.largest(level.errors) <= target:
+        if len(levels) == 1 and estimate <= target:
             chosen[:] = True  # a single level proves nothing: see whether a finer one agrees
         if chosen.mean() > _NEARLY_ALL:
             chosen[:] = True
@@ -156,10 +163,5 @@ def discrete_solution(discretisation: FiniteElements, start: np.ndarray | None) 
         return found
 
 
-def _trust(levels: list[Level]) -> float:
-    now = levels[-1]
-
-    def found(level: Level) -> float:
-        return now.largest(now.distances(prolongation(level.coarse.space, now.fine.space) @ level.u))
-
-    return trust(levels, lambda level: level.coarse.size, lambda level: level.largest(level.errors), found)
+def _trust(levels: list[Level], of: Measure) -> float:
+    return trust(levels, lambda level: level.coarse.size, of.seen, lambda level: of.found(level, levels[-1]))

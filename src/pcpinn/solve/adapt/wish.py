@@ -12,6 +12,7 @@ from ...mesh.mesh import Mesh
 from ...mesh.meshing import Meshing
 from ...problem.problem import Problem
 from ...problem.shape_base import Domain, SpaceTime
+from ..quantity.wanted import Wanted
 from ..settings import Settings, resolve
 from ..start import Start
 
@@ -35,15 +36,17 @@ class Wish:
         asked: settings as the user gave them, with an accuracy.
         start: where Newton's method begins.
         mesh: of space, to begin with; None to make one.
+        quantity: what the accuracy is of, if not of the fields.
     """
 
     asked: Settings
     start: Start | None = None
     mesh: Mesh | None = None
+    quantity: Wanted | None = None
 
     @property
     def accuracy(self) -> float:
-        """Relative L2 error, the largest over the fields."""
+        """Relative L2 error, the largest over the fields; relative error of the quantity, if there is one."""
         accuracy = self.asked.run.accuracy
         assert accuracy is not None
         return accuracy

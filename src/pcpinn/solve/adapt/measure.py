@@ -1,0 +1,36 @@
+"""What an adaptive loop makes small: the error of the fields, or that of a quantity."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from ...discretize.transfer import prolongation
+from .level import Level
+
+
+class Measure(Protocol):
+    """An error of discrete solutions, and what cells contribute to it."""
+
+    def seen(self, level: Level) -> float:
+        """The error of a level's discrete solution, as far as its finer space sees it."""
+
+    def found(self, level: Level, now: Level) -> float:
+        """The error of an earlier level's discrete solution, measured with the better one of a later level."""
+
+    def indicators(self, level: Level) -> np.ndarray:
+        """(c,) what each cell contributes."""
+
+
+class OfFields:
+    """The relative L2 error, the largest over the fields."""
+
+    def seen(self, level: Level) -> float:  # noqa: D102
+        return level.largest(level.errors)
+
+    def found(self, level: Level, now: Level) -> float:  # noqa: D102
+        return now.largest(now.distances(prolongation(level.coarse.space, now.fine.space) @ level.u))
+
+    def indicators(self, level: Level) -> np.ndarray:  # noqa: D102
+        return level.indicators()

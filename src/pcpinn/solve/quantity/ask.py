@@ -1,0 +1,226 @@
+"""What users ask of a solution: integrals, fluxes through boundaries, values at points, extremes.
+
+Errors of steady solutions are estimated (see ground.py): intervals [value - error, value + error] are meant to contain the truth.
+The error is twice the difference between the solution's own discretisation and the finer one that the value is from, or twice a
+quarter of what the cells contribute to that difference before they cancel each other, if that is more. For smooth solutions this
+is careful by a factor of ten to a hundred; at singularities of the solution by a factor of one and a half to three. It is no
+bound: it knows nothing of errors in the problem itself, nor of layers that neither of the two discretisations resolves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from ...discretize.places import Inside, places, resampled, single_points
+from ...errors import PcpinnError
+from ...problem.problem import Problem
+from ...solution.quantity import Quantities, Quantity, answers
+from ...solution.solution import Solution
+from .extreme import highest
+from .functional import Sum, Together, of_point
+from .ground import Ground, ground_of
+from .network import moment, seen_by, space_of
+from .wanted import flux_parts
+
+Of = str | Callable[..., Any] | None
+
+
+@answers
+def integrate(
+    solution: Solution,
+    f: Callable[..., Any],
+    on: str | Inside | None = None,
+    *,
+    degree: int | None = None,
+    t: float | None = None,
+    problem: Problem | None = None,
+) -> Quantities:
+    """The integral of a function of a solution, with its error.
+
+    Args:
+        solution: of `pcpinn.solve`.
+        f: a function of one point as those of the problem: f(x, *fields) in the domain, f(x, n, *fields) on a boundary, with
+            fields that have .value and .grad; over time f(x, t, ...) if it needs the time. A number, or a vector of several.
+        on: the name of a boundary; a function x -> truth value for a part of the domain; None for all of it.
+        degree: of polynomials that the quadrature integrates exactly; by default what the elements need and four more.
+        t: the time, in a problem over time; its integrals are those of the network, without an error.
+        problem: the PDE; needed only for a solution that was loaded from disk.
+
+    Returns:
+        A `Quantity`; for a vector a tuple of them.
+
+    Raises:
+        PcpinnError: for an unknown boundary, a function of the wrong shape, a loaded solution without its problem.
+    """
+    known = _problem_of(solution, problem)
+    at_point, shape = of_point(f, known.unknowns, known.over_time, normals=isinstance(on, str))
+    name = "the domain" if on is None else repr(on) if isinstance(on, str) else "a region"
+
+    def cut(fewer: int) -> Sum:
+        return Sum(at_point, lambda space: places(resampled(space, degree), on, fewer))
+
+    found = _answer(solution, known, cut(0), f"integral over {name}", t, cut(2) if callable(on) else None)
+    return found[0] if shape == [0] else tuple(found)
+
+
+@answers
+def flux(
+    solution: Solution,
+    on: str,
+    field: str | None = None,
+    *,
+    form: Literal["reaction", "gradients"] = "reaction",
+    t: float | None = None,
+    problem: Problem | None = None,
+) -> Quantities:
+    """The integral of flux . n over a boundary, n pointing out of the domain; for a vector field one number per component.
+
+    Args:
+        solution: of `pcpinn.solve`.
+        on: the name of the boundary.
+        field: whose equation has the flux; by default that of the first field.
+        form: where values are prescribed, "reaction" takes the weak residual there, which is far more accurate than the
+            integral of flux . n by "gradients". Where the flux is prescribed, it is that which is integrated.
+        t: the time, in a problem over time, where gradients of the network are integrated, without an error.
+        problem: the PDE; needed only for a solution that was loaded from disk.
+
+    Raises:
+        PcpinnError: for an unknown boundary or field, or a loaded solution without its problem.
+    """
+    known = _problem_of(solution, problem)
+    if form not in ("reaction", "gradients"):
+        raise PcpinnError(f"form={form!r} is unknown", "give reaction or gradients")
+
+    parts, how = flux_parts(known, on, field, gradients=form == "gradients")
+    found = _answer(solution, known, Together(parts), f"flux through {on!r} ({how})", t)
+    return found[0] if len(parts) == 1 else tuple(found)
+
+
+@answers
+def value(
+    solution: Solution, x: Sequence[float], of: Of = None, *, t: float | None = None, problem: Problem | None = None
+) -> Quantities:
+    """The value of a field, or of a function f(x, *fields), at one point of the domain; arguments as of `integrate`."""
+    known = _problem_of(solution, problem)
+    point = _point(x, known)
+    at_point, shape = of_point(_function(known, of), known.unknowns, known.over_time, normals=False)
+    functional = Sum(at_point, lambda space: iter([single_points(space, point)]))
+    found = _answer(solution, known, functional, "value at a point", t)
+    return found[0] if shape == [0] else tuple(found)
+
+
+@answers
+def maximum(solution: Solution, of: Of = None, *, t: float | None = None, problem: Problem | None = None) -> Quantity:
+    """The largest value and its place; of a vector the largest length.
+
+    Searched for in all cells, then narrowed down in the best ones. The error is that of the value at this very place.
+
+    Args:
+        solution: of `pcpinn.solve`.
+        of: the name of a field (by default the first) or a function f(x, *fields) with one number, such as a stress.
+        t: the time, in a problem over time.
+        problem: the PDE; needed only for a solution that was loaded from disk.
+    """
+    return _extreme(solution, of, 1.0, t, problem)
+
+
+@answers
+def minimum(solution: Solution, of: Of = None, *, t: float | None = None, problem: Problem | None = None) -> Quantity:
+    """The smallest value and its place; arguments as of `maximum`."""
+    return _extreme(solution, of, -1.0, t, problem)
+
+
+def _extreme(solution: Solution, of: Of, sign: float, t: float | None, problem: Problem | None) -> Quantity:
+    known = _problem_of(solution, problem)
+    function = _function(known, of, length=True)
+    at_point, shape = of_point(function, known.unknowns, known.over_time, normals=False)
+    ground, _ = _ground(solution, known)
+    if ground is None:
+        space, seen = space_of(solution, known), seen_by(solution, moment(solution, known, t))
+    else:
+        moment(solution, known, t)
+        space, u = ground.level.fine.space, torch.from_numpy(ground.level.better)
+        seen = lambda batch: (batch.points, batch.outward, batch.state(u))  # noqa: E731
+    sought = Sum(at_point, lambda s: iter([]))
+    place = highest(space, lambda batch: sign * sought.each(batch, seen)[:, 0])
+    if shape != [0]:
+        raise PcpinnError(
+            "the function for an extreme value returned a vector", "return one number, such as u.value[0]"
+        )
+    functional = Sum(at_point, lambda s: iter([single_points(s, place)]))
+    (found,) = _answer(solution, known, functional, "largest value" if sign > 0 else "smallest value", t)
+    return Quantity(found.value, found.error, found.how, found.network, tuple(place[0].tolist()))
+
+
+def _answer(
+    solution: Solution,
+    problem: Problem,
+    functional: Any,
+    what: str,
+    t: float | None,
+    rougher: Sum | None = None,
+) -> list[Quantity]:
+    """The numbers of a functional, with errors where a finer discretisation is at hand; else those of the network."""
+    time = moment(solution, problem, t)
+    ground, why = _ground(solution, problem)
+    if ground is not None:
+        known: Any = 0.0
+        if rougher is not None:
+            with torch.no_grad():
+                u = torch.from_numpy(ground.level.better)
+                known = (functional(ground.level.fine, u)[0] - rougher(ground.level.fine, u)[0]).abs().numpy()
+        return ground.quantities(functional, what, known)
+    space, seen = space_of(solution, problem), seen_by(solution, time)
+    sums = functional.parts if isinstance(functional, Together) else (functional,)
+    found = [part.over(space, seen)[0] for part in sums if isinstance(part, Sum)]
+    if len(found) < len(sums):
+        raise PcpinnError(f"the reaction form needs a finer discretisation: {why}", "use form='gradients'")
+    values = torch.cat(found).tolist()
+    return [Quantity(v, None, f"{what}; of the network, without an error: {why}", v) for v in values]
+
+
+def _ground(solution: Solution, problem: Problem) -> tuple[Ground | None, str]:
+    if problem.over_time:
+        return None, "adjoints over time are not computed"
+    try:
+        return ground_of(solution, problem), ""
+    except (PcpinnError, MemoryError) as error:
+        return None, getattr(error, "problem", "memory is exhausted")
+
+
+def _problem_of(solution: Solution, problem: Problem | None) -> Problem:
+    known = problem or solution.problem
+    if known is None:
+        raise PcpinnError(
+            "the solution does not know its equations: it was loaded from disk, or inferred from data",
+            "give problem=...",
+        )
+    return known
+
+
+def _point(x: Sequence[float], problem: Problem) -> np.ndarray:
+    try:
+        point = np.asarray(x, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise PcpinnError(f"{x!r} is not a point", "give its coordinates") from error
+    if point.shape != (problem.dimension,) or not np.isfinite(point).all():
+        raise PcpinnError(
+            f"the point has shape {point.shape}", f"give the {problem.dimension} coordinates of one point"
+        )
+    return point[None]
+
+
+def _function(problem: Problem, of: Of, length: bool = False) -> Callable[..., Any]:
+    """A field's value, or of a vector its length, as a function of a point; a function itself."""
+    if callable(of):
+        return of
+    name = of or problem.unknowns[0].name
+    field = problem.field(name)
+    at = problem.unknowns.index(field)
+    if length and field.components > 1:
+        return lambda x, *fields: fields[at].value.norm()
+    return lambda x, *fields: fields[at].value

@@ -1,0 +1,98 @@
+"""Quantities that a solve is asked for: the mesh is refined for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ...discretize.batches import Batch
+from ...discretize.places import Inside, places
+from ...discretize.space import Space
+from ...errors import PcpinnError
+from ...problem.problem import Problem
+from .functional import Functional, Reaction, Sum, Together, flux_by_gradients, kind_of, of_point, prescribed_flux
+
+
+class Wanted(Protocol):
+    """A quantity, before there is a solution."""
+
+    def functional(self, problem: Problem) -> Functional:
+        """Its numbers."""
+
+    @property
+    def label(self) -> str:
+        """What it is."""
+
+
+@dataclass(frozen=True)
+class Integral:
+    """The integral of a function f(x, *fields), or f(x, n, *fields) on a boundary, as of `pcpinn.integrate`."""
+
+    f: Callable[..., Any]
+    on: str | Inside | None = None
+
+    def functional(self, problem: Problem) -> Functional:
+        """Its numbers."""
+        at_point, _ = of_point(self.f, problem.unknowns, problem.over_time, normals=isinstance(self.on, str))
+        return Sum(at_point, lambda space: places(space, self.on))
+
+    @property
+    def label(self) -> str:
+        """What it is."""
+        return f"integral over {self.on!r}" if isinstance(self.on, str) else "integral"
+
+
+@dataclass(frozen=True)
+class Flux:
+    """The flux through a boundary, as of `pcpinn.flux`; of a vector field all of it, or one component."""
+
+    on: str
+    field: str | None = None
+    component: int | None = None
+
+    def functional(self, problem: Problem) -> Functional:
+        """Its numbers."""
+        parts = flux_parts(problem, self.on, self.field)[0]
+        if self.component is None:
+            return Together(parts)
+        if not 0 <= self.component < len(parts):
+            raise PcpinnError(f"there is no component {self.component}", f"the field has {len(parts)}, from 0")
+        return Together((parts[self.component],))
+
+    @property
+    def label(self) -> str:
+        """What it is."""
+        return f"flux through {self.on!r}"
+
+
+def flux_parts(
+    problem: Problem, on: str, field: str | None, gradients: bool = False
+) -> tuple[tuple[Functional, ...], str]:
+    """The flux of each component of a field through a boundary, and how it is computed.
+
+    Args:
+        problem: the PDE.
+        on: the boundary.
+        field: by default the first.
+        gradients: integrate flux . n even where values or fluxes are prescribed.
+    """
+    name = field or problem.unknowns[0].name
+
+    def where(space: Space) -> Iterator[Batch]:
+        return places(space, on)
+
+    parts: list[Functional] = []
+    used: dict[str, None] = {}
+    for k, at in enumerate(problem.component_range(name)):
+        own = range(at, at + 1)
+        if kind_of(problem, on, name, k) == "flux" and not gradients:
+            parts.append(Sum(prescribed_flux(problem, on, own), where))
+            used["the prescribed flux, integrated"] = None
+        elif gradients or problem.over_time:
+            parts.append(Sum(flux_by_gradients(problem, own), where))
+            used["flux . n by gradients, integrated"] = None
+        else:
+            parts.append(Reaction(on, name, k))
+            used["reaction: the weak residual at the nodes"] = None
+    return tuple(parts), "; ".join(used)
