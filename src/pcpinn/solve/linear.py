@@ -81,14 +81,15 @@ def solve(
         "record": record,
     }
     judged = chosen.run.accuracy is not None
-    adaptable = judged and not resume and not isinstance(on, SlabMesh) and Wish(chosen).adaptable
+    first = None if isinstance(on, SlabMesh) else on
+    adaptable = judged and not resume and first is on and Wish(chosen).adaptable
     if quantity is not None and (problem.over_time or not adaptable):
         raise PcpinnError(
             "quantity= is for steady problems whose mesh is left to the solver",
             "leave mesh and size out, or ask the solution: solution.integrate(f), solution.flux(on)",
         )
     if adaptable:
-        solution = solve_adaptively(problem, chosen, **options, first=on, start=start, quantity=quantity)
+        solution = solve_adaptively(problem, chosen, **options, first=first, start=start, quantity=quantity)
     elif chosen.marches:
         if start is not None:
             raise PcpinnError(

@@ -92,12 +92,8 @@ class Trainer:
                 best = (verdict.estimate or 1.0, solution, verdict)
             trained = solution.result["stopped_by"] == "tolerance"  # then a larger network has nothing to gain
             took, since = self.limits.clock.seconds - since, self.limits.clock.seconds
-            if (
-                verdict.reached
-                or trained
-                or self.goal is not None
-                or self.limits.left < max(0.1 * self.limits.seconds, 1.5 * took)
-            ):
+            late = self.limits.left < max(0.1 * self.limits.seconds, 1.5 * took)
+            if verdict.reached or trained or late or self.goal is not None:
                 break
             grown = self._grown(solution)
         assert best is not None
