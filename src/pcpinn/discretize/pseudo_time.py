@@ -56,9 +56,16 @@ def solve_pseudo_time(equation: DiscreteEquation, u: np.ndarray, tolerance: floa
 
 
 def _mass(equation: DiscreteEquation, A: sp.csr_matrix) -> np.ndarray:
-    """(N,) lumped masses with the sign of the diagonal of each component; none where values are prescribed."""
+    """(N,) lumped masses with the sign of each component's diffusion; none where values are prescribed.
+
+    Diffusion is what is left of the diagonal without the effect on constants, which is reaction and may have any sign.
+    """
     mass = equation.weights.copy()
-    diagonal, components = A.diagonal(), np.asarray(equation.discretisation.unknown_components)
+    components = np.asarray(equation.discretisation.unknown_components)
+    diagonal = A.diagonal()
+    for k in range(equation.discretisation.components):
+        constant = (components == k).astype(float)
+        diagonal -= constant * (A @ constant)
     free = np.ones(len(mass), dtype=bool)
     free[equation.constraints.constrained] = False
     mass[~free] = 0.0

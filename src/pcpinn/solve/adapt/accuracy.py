@@ -15,7 +15,7 @@ from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...network.dense import DenseNetwork
 from ...network.grow import widened
-from ...network.recipe import Place
+from ...network.recipe import MLP, Place
 from ...problem.problem import Problem
 from ...progress import Progress
 from ...solution.solution import Solution
@@ -35,6 +35,7 @@ _DISCRETE = 0.35  # parts of the accuracy for the discretisation and the trainin
 _QUANTITY = 0.25  # part for the discretisation where a quantity is asked for, whose error is doubled in the end
 _TRAINED = 0.25
 _NODES_PER_WEIGHT = 3
+_DENSER = 2  # times that a mesh is refined because a network is wrong between its nodes
 _WIDTHS = (20, 28, 40, 56)
 
 
@@ -70,9 +71,11 @@ class Trainer:
         level, wish = self.adapted.level, self.wish
         best: tuple[float, Solution, Verdict] | None = None
         since = self.limits.clock.seconds
-        grown: Solution | None = None
-        for width in self._widths():
-            solution = self._train(width, grown)
+        start: Solution | None = None
+        widths, denser = list(self._widths()), 0
+        while widths:
+            width = widths[0]
+            solution = self._train(width, start, denser)
             fields, training = self._errors(level, solution)
             limited = self.adapted.limited_by or (self._blame(solution, training) if self.goal is None else "mesh")
             judged = counted(self.problem, fields)
@@ -90,12 +93,16 @@ class Trainer:
             )
             if best is None or (verdict.estimate or 1.0) < best[0]:
                 best = (verdict.estimate or 1.0, solution, verdict)
-            trained = solution.result["stopped_by"] == "tolerance"  # then a larger network has nothing to gain
             took, since = self.limits.clock.seconds - since, self.limits.clock.seconds
             late = self.limits.left < max(0.1 * self.limits.seconds, 1.5 * took)
-            if verdict.reached or trained or late or self.goal is not None:
+            if verdict.reached or late or self.goal is not None:
                 break
-            grown = self._grown(solution)
+            if solution.result["stopped_by"] != "tolerance":
+                widths, start = widths[1:], self._grown(solution)
+            elif training > 2 * _TRAINED * wish.accuracy and denser < _DENSER:
+                denser, start = denser + 1, solution  # right at the nodes and wrong between them: more nodes
+            else:
+                break  # a larger network has nothing to gain
         assert best is not None
         _, solution, verdict = best
         solution.result["verdict"] = verdict.to_dict()
@@ -123,7 +130,7 @@ class Trainer:
             return (0,)
         return _WIDTHS
 
-    def _train(self, width: int, grown: Solution | None) -> Solution:
+    def _train(self, width: int, grown: Solution | None, denser: int) -> Solution:
         wish, level = self.wish, self.adapted.level
         chosen: dict[str, Any] = {
             "degree": level.coarse.space.scalar[0].degree,
@@ -144,19 +151,26 @@ class Trainer:
             self.problem,
             settings,
             progress=self.progress,
-            mesh=self._dense_mesh(settings),
+            mesh=self._dense_mesh(settings, denser),
             start=start,
             relinearised=preconditioned_loss,
         )
 
-    def _dense_mesh(self, settings: Settings) -> Mesh:
-        """The adapted mesh, refined until it has several degrees of freedom per weight: else a network is free between nodes."""
-        mesh, problem = self.adapted.level.mesh, self.problem
-        place = Place([0.0] * mesh.dimension, [1.0] * mesh.dimension, problem.components, (), (), 0.0, (), 0.0)
-        weights = settings.network.architecture(place).parameter_count(mesh.dimension, problem.components)
-        size = self.adapted.level.coarse.size
-        while size < _NODES_PER_WEIGHT * weights and self.limits.affords(size * 2**mesh.dimension, mesh.dimension):
-            mesh, size = refined(mesh, shape_of(problem)), size * 2**mesh.dimension
+    def _dense_mesh(self, settings: Settings, denser: int) -> Mesh:
+        """The adapted mesh, refined until it has several degrees of freedom per weight: else a network is free between nodes.
+
+        `denser` times more, if that was not enough.
+        """
+        mesh, problem, weights = self.adapted.level.mesh, self.problem, 0
+        if isinstance(settings.network, MLP):
+            place = Place([0.0] * mesh.dimension, [1.0] * mesh.dimension, problem.components)
+            weights = settings.network.architecture(place).parameter_count(mesh.dimension, problem.components)
+        size, more = self.adapted.level.coarse.size, 2**mesh.dimension
+        while size < _NODES_PER_WEIGHT * weights and self.limits.affords(size * more, mesh.dimension):
+            mesh, size = refined(mesh, shape_of(problem)), size * more
+        for _ in range(denser):
+            if self.limits.affords(size * more, mesh.dimension):
+                mesh, size = refined(mesh, shape_of(problem)), size * more
         return mesh
 
     def _grown(self, solution: Solution) -> Solution | None:

@@ -47,7 +47,7 @@ def solve_over_time(problem: Problem, wish: Wish, limits: Limits, progress: Prog
     targets = (_SPACE * wish.accuracy, _TIME * wish.accuracy)
     adapted = adapt_march(problem, first_mesh(problem, settings, wish.mesh), elements, steps, targets, limits, progress)
     best: tuple[float, Solution, Verdict] | None = None
-    rounds = []
+    rounds, since = [], limits.clock.seconds
     widths = (0,) if wish.fixes("network", "optimiser") else _WIDTHS[problem.dimension]
     for width in widths:
         solution = _train(problem, wish, adapted, width, limits, progress)
@@ -59,7 +59,8 @@ def solve_over_time(problem: Problem, wish: Wish, limits: Limits, progress: Prog
         progress.note(f"width {width}: estimated error {estimate:.1e}")
         if best is None or estimate < best[0]:
             best = (estimate, solution, verdict)
-        if verdict.reached or limits.left < 0.3 * limits.seconds:
+        took, since = limits.clock.seconds - since, limits.clock.seconds
+        if verdict.reached or limits.left < max(0.1 * limits.seconds, 2.5 * took):
             break
     assert best is not None
     _, solution, verdict = best
