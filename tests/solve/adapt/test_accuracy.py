@@ -222,3 +222,8 @@ def test_stretched_coordinates_widen_layers():
     (slope,) = torch.autograd.grad(y.sum(), at)
     assert slope[3] > 20 * slope[1]
     assert stretches(np.linspace(0, 1, 100)[:, None]) == ()
+
+
+def test_planning_that_takes_too_long_is_an_error_with_a_remedy():
+    with pytest.raises(PcpinnError, match="time limit of 0.05 s"):
+        pc.solve(transport(), accuracy=1e-3, time_limit=0.05)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ...clock import Clock
 
 _DIRECT = {1: 400_000, 2: 300_000, 3: 90_000}  # degrees of freedom that complete factors are affordable for with 4 GiB
+_OVERDUE = 0.6
 _PLANNING = 0.4  # of the time, at most, for meshes and steps; the rest is for training
 
 
@@ -38,6 +39,11 @@ class Limits:
     def left(self) -> float:
         """Seconds."""
         return max(0.0, self.seconds - self.clock.seconds)
+
+    @property
+    def overdue(self) -> bool:
+        """Whether planning has taken so long that hardly any time is left for training."""
+        return self.clock.seconds > _OVERDUE * self.seconds
 
     def affords(self, size: float, dimension: int) -> bool:
         """Whether complete factors of a matrix of this size fit."""

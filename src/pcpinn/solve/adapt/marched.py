@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from ...discretize.transfer import by_field, values_in_cells
+from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...mesh.slab_mesh import SlabMesh
@@ -50,7 +51,12 @@ def solve_over_time(problem: Problem, wish: Wish, limits: Limits, progress: Prog
     rounds, since = [], limits.clock.seconds
     widths = (0,) if wish.fixes("network", "optimiser") else _WIDTHS[problem.dimension]
     for width in widths:
-        solution = _train(problem, wish, adapted, width, limits, progress)
+        try:
+            solution = _train(problem, wish, adapted, width, limits, progress)
+        except PcpinnError:
+            if best is None:
+                raise
+            break  # the smaller network's answer stands
         fields = _errors(adapted, solution, problem)
         limited = adapted.limited_by or "network"
         verdict = judge(wish.accuracy, counted(problem, fields), limited)

@@ -12,7 +12,7 @@ from ...discretize.elements import ELEMENTS
 from ...discretize.space import Space
 from ...discretize.transfer import by_field, prolongation, squares
 from ...discretize.window import MarchSpace
-from ...errors import PcpinnWarning
+from ...errors import PcpinnError, PcpinnWarning
 from ...mesh.bisect import bisected
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
@@ -29,6 +29,16 @@ _BULK = 0.7
 _PLACES = np.array([0.0694, 0.33, 0.67, 0.9306])  # of a step where solutions are compared
 _WEIGHTS = np.array([0.1739, 0.3261, 0.3261, 0.1739])
 _MOST_HALVINGS = 3
+
+
+class TooLong(PcpinnError):
+    """A level of planning takes more time than there is."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"choosing mesh and steps does not come to an end within the time limit of {seconds:g} s",
+            "allow more time (time_limit=...), or ask for less accuracy",
+        )
 
 
 @dataclass(frozen=True)
@@ -166,7 +176,12 @@ def adapt_march(
         count = len(steps.times) - 1
         progress.stage(f"plan {len(history) + 1}: {mesh.cell_count} cells, {count} steps", 3 * count)
         try:
-            level = _march_level(problem, mesh, elements, steps, progress, quiet=bool(history) or failures > 0)
+            level = _march_level(problem, mesh, elements, steps, progress, limits, quiet=bool(history) or failures > 0)
+        except TooLong:
+            if not levels:
+                raise
+            limited = "time"
+            break
         except StepFailed as failed:
             failures += 1
             if failures > 6 or limits.exceeded(0, mesh.dimension) is not None:
@@ -210,17 +225,20 @@ def adapt_march(
             break
         limits.mark()
         mesh, steps = new_mesh, new_steps
-    return AdaptedMarch(levels[-1], mesh, steps, part, limited, history)
+    last = levels[-1].base  # of the last level that was solved
+    return AdaptedMarch(levels[-1], last.space.mesh, replace(steps, times=last.times), part, limited, history)
 
 
 def _march_level(
-    problem: Problem, mesh: Mesh, elements: Elements, steps: Steps, progress: Progress, quiet: bool
+    problem: Problem, mesh: Mesh, elements: Elements, steps: Steps, progress: Progress, limits: Limits, quiet: bool
 ) -> MarchLevel:
     done = 0
 
     def told(_: int) -> None:
         nonlocal done
         done += 1
+        if limits.overdue:
+            raise TooLong(limits.seconds)
         progress.count("steps", done, 3 * (len(steps.times) - 1))
 
     with warnings.catch_warnings():
