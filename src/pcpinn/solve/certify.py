@@ -33,6 +33,7 @@ from ..problem.problem import Problem
 from ..problem.shape_base import Domain
 from ..problem.walls import walls_of
 from ..solution.solution import Solution
+from .adapt.march_error import estimate_march
 from .build import make_mesh
 from .settings import Settings
 
@@ -73,16 +74,17 @@ def certify(solution: Solution, problem: Problem | None = None) -> ErrorEstimate
         problem: the PDE; needed only for a solution that was loaded from disk.
 
     Raises:
-        PcpinnError: for a march, or when no finer discretisation can be made or factorised.
+        PcpinnError: when no finer discretisation can be made or factorised.
     """
-    if isinstance(solution.network, MarchedNetwork):
-        raise PcpinnError(
-            "the error of a march is not estimated", "compare with a march of half the steps or twice the cells"
-        )
     known = problem or solution.problem
     if known is None:
         raise PcpinnError("a loaded solution does not know its equations", "call pcpinn.certify(solution, problem)")
-    return estimate_error(solution.network, known, solution.mesh, Settings.from_dict(solution.settings))
+    settings = Settings.from_dict(solution.settings)
+    if isinstance(solution.network, MarchedNetwork):
+        assert isinstance(solution.mesh, SlabMesh)
+        fields, size = estimate_march(known, solution.mesh, settings, solution.network)
+        return ErrorEstimate(max(fields.values()), None, None, "a discrete march, finer in space and in time", size)
+    return estimate_error(solution.network, known, solution.mesh, settings)
 
 
 def estimate_error(

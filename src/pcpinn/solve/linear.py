@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import AccuracyWarning, PcpinnError
+from ..files import write_json
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..problem.problem import Problem
 from ..progress import Progress
 from ..solution.reference import Reference
 from ..solution.solution import Solution
-from ..solution.verdict import USUAL_ACCURACY
+from ..solution.verdict import USUAL_ACCURACY, judge
 from ..terminal import usual_progress
+from .adapt.march_error import estimate_march
 from .adapt.solve import solve_adaptively
 from .adapt.wish import Wish
 from .loss import preconditioned_loss
@@ -97,6 +99,8 @@ def solve(
                 "leave start= out, or time=march",
             )
         solution = march(problem, chosen, **options, resume=resume, mesh=on)
+        if judged:
+            _judge_march(solution, chosen, options)
     else:
         solution = run(
             preconditioned_loss,
@@ -131,6 +135,24 @@ def solve_with(
     chosen = settings_of(method, problem, settings, choices)
     options: dict[str, Any] = {"out": out, "reference": reference, "progress": progress, "record": record}
     return run(loss, problem, chosen, **options, resume=resume, mesh=on)
+
+
+def _judge_march(solution: Solution, settings: Settings, options: Mapping[str, Any]) -> None:
+    """Estimate the error of a march whose settings were given, and put the verdict into its record."""
+    assert solution.problem is not None
+    assert isinstance(solution.mesh, SlabMesh)
+    try:
+        fields, _ = estimate_march(solution.problem, solution.mesh, settings, solution.network)
+    except PcpinnError as error:  # the answer stands without its estimate
+        options["progress"].note(f"no error estimate: {error.problem}")
+        return
+    verdict = judge(
+        settings.run.accuracy, fields, "time step", "leave mesh and time out and they are adapted, or give finer ones"
+    )
+    solution.result["errors"]["estimate"] = verdict.estimate
+    solution.result["verdict"] = verdict.to_dict()
+    if options["out"] is not None:
+        write_json(options["out"] / "result.json", solution.result)
 
 
 def settings_of(

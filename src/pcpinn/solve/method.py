@@ -167,7 +167,10 @@ def offer_preconditioned(slot: str, chosen: Chosen, over_time: bool) -> Offer | 
     if slot == "loss":
         return Offer(Residual(), (Residual,))
     if marches:
-        no_certificate = {"certify": "a march has no error estimate yet", "precision": "marches are in float64"}
+        no_certificate = {
+            "certify": "a march is estimated when an accuracy is asked for, or by pcpinn.certify(solution)",
+            "precision": "marches are in float64",
+        }
         return Offer(Options(), without=no_certificate)
     return Offer(Options())
 

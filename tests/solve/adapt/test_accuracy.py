@@ -225,5 +225,22 @@ def test_stretched_coordinates_widen_layers():
 
 
 def test_planning_that_takes_too_long_is_an_error_with_a_remedy():
-    with pytest.raises(PcpinnError, match="time limit of 0.05 s"):
+    with pytest.raises(PcpinnError, match=r"time limit of 0\.05 s"):
         pc.solve(transport(), accuracy=1e-3, time_limit=0.05)
+
+
+@pytest.mark.parametrize(("steps", "scheme"), [(2, "radau"), (20, "euler")])
+def test_a_march_with_given_steps_is_judged(tmp_path, steps, scheme):
+    """Steps that are too long are seen by the estimate, not by the training error."""
+    given = {"time": "march", "steps": steps, "scheme": scheme, "cells": 20, "degree": 3, "width": 120, "depth": 1,
+             "feature_count": 4, "iterations": 0, "start_iterations": 0}  # fmt: skip
+    with pytest.warns(AccuracyWarning, match="NOT REACHED"):
+        solution = pc.solve(transport(), given, out=tmp_path / "r", device="cpu")
+    points = np.random.default_rng(0).uniform((0, 0), (2 * np.pi, 0.5), (2000, 2))
+    exact = np.sin(points[:, 0] - 10 * points[:, 1])
+    true = np.linalg.norm(solution(points) - exact) / np.linalg.norm(exact)
+    assert true > 0.01
+    assert 0.5 < solution.verdict.estimate / true < 2
+    assert solution.errors["training"] < 0.1 * true
+    assert pc.load(tmp_path / "r").verdict == solution.verdict
+    assert pc.certify(solution).estimate == pytest.approx(solution.verdict.estimate)

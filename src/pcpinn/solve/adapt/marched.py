@@ -6,9 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 
-from ...discretize.transfer import by_field, values_in_cells
 from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
@@ -26,13 +24,13 @@ from .accuracy import limits_of
 from .fields import counted, scales
 from .level import Elements
 from .limits import Limits
-from .steps import AdaptedMarch, MarchLevel, Steps, adapt_march
+from .march_error import march_distances
+from .steps import AdaptedMarch, Steps, adapt_march
 from .wish import DEGREE, Wish, first_mesh
 
 _SPACE, _TIME, _TRAINED = 0.22, 0.13, 0.25  # parts of the accuracy
 _FIRST_STEPS = 8
 _ORDER = 3
-_MOMENTS = 40  # at most so many moments at which a network is compared
 _WIDTHS = {1: (160, 320, 640), 2: (400, 800, 1600), 3: (600, 1200)}
 
 
@@ -123,32 +121,5 @@ def _dense_mesh(problem: Problem, adapted: AdaptedMarch, settings: Settings, lim
 def _errors(adapted: AdaptedMarch, solution: Solution, problem: Problem) -> dict[str, float]:
     """Estimated relative L2 error over space and time of a march of networks, by field."""
     level = adapted.level
-    total = _distances(level, solution) + (1 / adapted.trust - 1) * level.errors
+    total = march_distances(level.finest, solution.network) + (1 / adapted.trust - 1) * level.errors
     return dict(zip((f.name for f in problem.unknowns), total.tolist(), strict=True))
-
-
-def _distances(level: MarchLevel, solution: Solution) -> np.ndarray:
-    """(F,) from the finest discrete solution, over some moments that are spread over all steps and inside of them."""
-    finest, space = level.finest, level.space
-    times = finest.times
-    lengths = np.diff(times)
-    count = len(lengths)
-    own = np.unique(np.linspace(0, count - 1, min(count, _MOMENTS)).round().astype(int))
-    edges = np.concatenate([[0], (own[1:] + own[:-1] + 1) // 2, [count]])
-    quadrature, network = space.quadrature, solution.network
-    x = quadrature.x.reshape(-1, space.mesh.dimension)
-    places = np.array([0.31, 1.0])
-    error, size = np.zeros(len(space.fields)), np.zeros(len(space.fields))
-    for k, step in enumerate(own):
-        weight = lengths[edges[k] : edges[k + 1]].sum() / len(places)
-        values = finest.within(int(step), places)
-        for j, place in enumerate(places):
-            t = times[step] + place * lengths[step]
-            points = np.column_stack([x, np.full(len(x), t)])
-            with torch.no_grad():
-                u = network(torch.as_tensor(points).to(network.theta)).double().cpu().numpy()
-            u = u.reshape(*quadrature.dx.shape, -1)
-            known = np.stack([values_in_cells(space, c, values[j]) for c in range(space.components)], axis=-1)
-            error += weight * by_field(space, np.einsum("cq,cqk->k", quadrature.dx, (u - known) ** 2))
-            size += weight * by_field(space, np.einsum("cq,cqk->k", quadrature.dx, known**2))
-    return np.sqrt(error) / np.maximum(np.sqrt(size), 1e-14 * (np.sqrt(size).max() or 1.0))

@@ -26,8 +26,8 @@ from .stepping import DiscreteMarch, StepFailed, march_discrete
 from .trust import LEAST_TRUST, trust
 
 _BULK = 0.7
-_PLACES = np.array([0.0694, 0.33, 0.67, 0.9306])  # of a step where solutions are compared
-_WEIGHTS = np.array([0.1739, 0.3261, 0.3261, 0.1739])
+PLACES = np.array([0.0694, 0.33, 0.67, 0.9306])  # of a step where solutions are compared
+WEIGHTS = np.array([0.1739, 0.3261, 0.3261, 0.1739])
 _MOST_HALVINGS = 3
 
 
@@ -86,10 +86,10 @@ class MarchLevel:
         cells, steps = np.zeros((len(space.mesh.cells), fields)), np.zeros((len(base.times) - 1, fields))
         nodes = np.concatenate([[0.0], base.scheme.nodes])
         for k, length in enumerate(np.diff(base.times)):
-            b = (self.up @ base.within(k, _PLACES).T).T
-            f, g = finer.within(k, _PLACES), finest.within(k, _PLACES)
-            resolved = base.scheme.interpolation(_PLACES) @ finest.within(k, nodes)
-            for j, weight in enumerate(_WEIGHTS * length):
+            b = (self.up @ base.within(k, PLACES).T).T
+            f, g = finer.within(k, PLACES), finest.within(k, PLACES)
+            resolved = base.scheme.interpolation(PLACES) @ finest.within(k, nodes)
+            for j, weight in enumerate(WEIGHTS * length):
                 size += weight * by_field(space, squares(space, g[j])).sum(axis=0)
                 in_space = weight * by_field(space, squares(space, b[j] - f[j]))
                 cells += in_space
@@ -136,9 +136,9 @@ class MarchLevel:
         carry = prolongation(other.space.form.space, space)
         total = np.zeros(len(space.fields))
         for k, (start, length) in enumerate(zip(finest.times[:-1], np.diff(finest.times), strict=True)):
-            theirs = (carry @ other.at(start + length * _PLACES).T).T
-            ours = finest.within(k, _PLACES)
-            for j, weight in enumerate(_WEIGHTS * length):
+            theirs = (carry @ other.at(start + length * PLACES).T).T
+            ours = finest.within(k, PLACES)
+            for j, weight in enumerate(WEIGHTS * length):
                 total += weight * by_field(space, squares(space, ours[j] - theirs[j])).sum(axis=0)
         return np.sqrt(total) / self.units
 
@@ -244,29 +244,30 @@ def _march_level(
     with warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore", PcpinnWarning)
-        base_space = _space(problem, mesh, elements, steps)
+        base_space = space_of(problem, mesh, elements, steps.times)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PcpinnWarning)
-        finer_space = _space(*_raised(problem, mesh, elements), steps)
+        finer_space = space_of(*raised(problem, mesh, elements), steps.times)
     base = march_discrete(base_space, steps.scheme, steps.order, steps.times, told)
     finer = march_discrete(finer_space, steps.scheme, steps.order, steps.times, told)
     finest = march_discrete(finer_space, steps.scheme, steps.order + 1, steps.times, told)
     return MarchLevel(base, finer, finest)
 
 
-def _space(problem: Problem, mesh: Mesh, elements: Elements, steps: Steps) -> MarchSpace:
-    ends = (float(steps.times[0]), float(steps.times[-1]))
+def space_of(problem: Problem, mesh: Mesh, elements: Elements, times: np.ndarray) -> MarchSpace:
+    """The problem in space."""
+    ends = (float(times[0]), float(times[-1]))
     return MarchSpace(problem, mesh, ends, elements.degree, elements.quadrature, element=elements.element)
 
 
-def _raised(problem: Problem, mesh: Mesh, elements: Elements) -> tuple[Problem, Mesh, Elements]:
+def raised(problem: Problem, mesh: Mesh, elements: Elements) -> tuple[Problem, Mesh, Elements]:
     """One degree more where the elements have it, else cells of half the size."""
     own = max([elements.degree, *(f.degree or 0 for f in problem.unknowns)])
     if own >= ELEMENTS.find(elements.element).highest[mesh.dimension]:
         return problem, refined(mesh), elements
-    raised = tuple(replace(f, degree=f.degree + 1) if f.degree else f for f in problem.unknowns)
+    fields = tuple(replace(f, degree=f.degree + 1) if f.degree else f for f in problem.unknowns)
     finer = replace(elements, degree=elements.degree + 1, quadrature=finer_quadrature(own, mesh.dimension))
-    return replace(problem, fields=raised), mesh, finer
+    return replace(problem, fields=fields), mesh, finer
 
 
 def _refine(mesh: Mesh, chosen: np.ndarray, problem: Problem) -> Mesh:
