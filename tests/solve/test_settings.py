@@ -74,7 +74,7 @@ def test_bare_iterations_are_the_optimisers():
         (True, {"time": "march", "dense": "true"}, "dense is not read", ""),
         (True, {"time": "march", "quality_target": 0.1}, "quality_target is not read", ""),
         (True, {"time": "march", "forcing": 0.1}, "forcing is not read", ""),
-        (True, {"time": "march", "certify": False}, "certify has no effect here: a march is estimated when an accuracy is asked", ""),
+        (True, {"time": "march", "certify": False}, "certify has no effect here: a march is estimated when", ""),
         (True, {"time": "march", "precision": "float32"}, "marches are in float64", ""),
         (True, {"time": "march", "mesh": "fdm"}, "needs finite elements", "fem"),
         (True, {"time": "slabs", "scheme": "euler"}, "scheme='euler' does not fit", "radau"),
