@@ -29,7 +29,7 @@ from .fields import counted, scales
 from .level import Elements, Level
 from .limits import Limits
 from .space import Adapted, adapt, shape_of
-from .wish import DEGREE, Wish, first_mesh
+from .wish import Wish, first_mesh
 
 _DISCRETE = 0.35  # parts of the accuracy for the discretisation and the training; with the safety they fill it
 _QUANTITY = 0.25  # part for the discretisation where a quantity is asked for, whose error is doubled in the end
@@ -41,7 +41,7 @@ _WIDTHS = (20, 28, 40, 56)
 
 def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progress) -> Solution:
     """Solve a problem without a time of its own: a mesh first, then a network on it, larger where needed."""
-    settings = wish.settings({"degree": DEGREE[problem.domain.dimension]})
+    settings = wish.settings(problem.domain.dimension)
     elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
     mesh = first_mesh(problem, settings, wish.mesh)
     goal = None if wish.quantity is None else Goal.of(wish.quantity, problem)
@@ -133,7 +133,6 @@ class Trainer:
     def _train(self, width: int, grown: Solution | None, denser: int) -> Solution:
         wish, level = self.wish, self.adapted.level
         chosen: dict[str, Any] = {
-            "degree": level.coarse.space.scalar[0].degree,
             "preconditioner": "auto-lu",
             "network.stretch": True,
             "newton.tolerance": _TRAINED * wish.accuracy,
@@ -144,7 +143,7 @@ class Trainer:
         }
         if width:
             chosen["network.width"] = width
-        settings = limits_of(wish.settings(chosen), self.limits)
+        settings = limits_of(wish.settings(self.problem.domain.dimension, chosen), self.limits)
         start = grown or wish.start or _function(self.adapted.first, self.adapted.first_u)
         return run(
             preconditioned_loss,

@@ -26,7 +26,7 @@ from .level import Elements
 from .limits import Limits
 from .march_error import march_distances
 from .steps import AdaptedMarch, Steps, adapt_march
-from .wish import DEGREE, Wish, first_mesh
+from .wish import Wish, first_mesh
 
 _SPACE, _TIME, _TRAINED = 0.22, 0.13, 0.25  # parts of the accuracy
 _FIRST_STEPS = 8
@@ -39,7 +39,7 @@ def solve_over_time(problem: Problem, wish: Wish, limits: Limits, progress: Prog
     users, problem = problem, first_order(problem)
     domain = problem.domain
     assert isinstance(domain, SpaceTime)
-    settings = wish.settings({"time": "march", "degree": DEGREE[problem.dimension]})
+    settings = wish.settings(problem.dimension, {"time": "march"})
     elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
     times = np.linspace(domain.start, domain.end, _FIRST_STEPS + 1)
     steps = Steps("radau", _ORDER, times)
@@ -88,7 +88,6 @@ def _train(
     steps, level = adapted.steps, adapted.level
     chosen: dict[str, Any] = {
         "time": "march",
-        "degree": adapted.level.base.space.form.space.scalar[0].degree,
         "scheme": steps.scheme,
         "time.order": steps.order,
         "time.steps": len(steps.times) - 1,
@@ -104,7 +103,7 @@ def _train(
     }
     if width:
         chosen["network.width"] = width
-    settings = limits_of(wish.settings(chosen), limits)
+    settings = limits_of(wish.settings(problem.dimension, chosen), limits)
     mesh = _dense_mesh(problem, adapted, settings, limits)
     return march(problem, settings, progress=progress, mesh=SlabMesh(mesh, steps.times))
 

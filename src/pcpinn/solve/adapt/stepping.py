@@ -113,7 +113,7 @@ def _continued(steps: StepScheme, last: Tensor) -> Tensor:
 
 
 def _solve(window: Window, guess: Tensor, kept: dict[float, StageSolver]) -> Tensor | None:
-    recipe, constant = Stages(), window.space.form.constant
+    recipe, constant = Stages(solves="factors"), window.space.form.constant  # polynomials are too coarse to go on from
     length = float(f"{window.layers.length:.9g}")
 
     def invert(matrix: WindowMatrix) -> Solve[Tensor]:

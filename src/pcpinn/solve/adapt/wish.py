@@ -18,6 +18,9 @@ from ..start import Start
 
 FIRST_CELLS = {1: 20, 2: 8, 3: 5}  # along the longest side of the domain
 DEGREE = {1: 3, 2: 3, 3: 2}
+# Rules with positive weights: that of order 7 on triangles has a negative one, and a mass matrix with a rough coefficient then
+# need not be positive, which blows waves up.
+QUADRATURE = {1: 7, 2: 8, 3: 5}
 _OPEN = (
     "degree",
     "element",
@@ -64,9 +67,12 @@ class Wish:
         """Whether mesh and time are left to the solver."""
         return not self.fixes("mesh", "time") and isinstance(self.asked.mesh, Meshing)
 
-    def settings(self, chosen: Mapping[str, Any]) -> Settings:
-        """What was given, completed by what is chosen here."""
-        return resolve(self.asked.method, self.asked.over_time, self.asked.asked, chosen)
+    def settings(self, dimension: int, chosen: Mapping[str, Any] | None = None) -> Settings:
+        """What was given, completed by what is chosen here, in a number of dimensions that are meshed."""
+        elements: dict[str, Any] = {"degree": DEGREE[dimension]}
+        if "mesh.degree" not in self.asked.asked:
+            elements["quadrature"] = QUADRATURE[dimension]
+        return resolve(self.asked.method, self.asked.over_time, self.asked.asked, {**elements, **(chosen or {})})
 
 
 def first_mesh(problem: Problem, settings: Settings, given: Mesh | None = None) -> Mesh:
