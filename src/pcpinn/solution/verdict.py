@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -69,6 +70,8 @@ def judge(asked: float | None, fields: Mapping[str, float], limited_by: str, adv
         limited_by: what to blame if it is not reached.
         advice: what to do, if not the usual.
     """
+    finite = all(map(math.isfinite, fields.values()))  # else there is no estimate, and none that could be written
+    fields = fields if finite else {}
     estimate = max(fields.values()) if fields else None
     if asked is None:
         return Verdict(estimate=estimate, fields=dict(fields))

@@ -182,6 +182,8 @@ def test_verdicts():
     assert judge(1e-3, {"u": 7e-4}, "mesh").reached is False
     assert judge(1e-3, {}, "mesh").limited_by == "estimate"
     assert judge(None, {"u": 1.0}, "mesh").reached is None
+    unknown = judge(1e-3, {"u": 1e-5, "v": float("nan")}, "mesh")
+    assert (unknown.reached, unknown.estimate, unknown.limited_by) == (False, None, "estimate")
 
 
 def network(width=6, depth=2):
@@ -244,3 +246,9 @@ def test_a_march_with_given_steps_is_judged(tmp_path, steps, scheme):
     assert solution.errors["training"] < 0.1 * true
     assert pc.load(tmp_path / "r").verdict == solution.verdict
     assert pc.certify(solution).estimate == pytest.approx(solution.verdict.estimate)
+
+
+@pytest.mark.parametrize("key", [{"certify": False}, {"checkpoint_every": 5.0}])
+def test_what_an_adaptive_solve_does_not_read_is_refused(key):
+    with pytest.raises(PcpinnError, match="has no effect here"):
+        pc.solve(layer(), accuracy=1e-2, **key)

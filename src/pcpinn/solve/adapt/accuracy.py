@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -79,7 +80,7 @@ class Trainer:
             fields, training = self._errors(level, solution)
             limited = self.adapted.limited_by or (self._blame(solution, training) if self.goal is None else "mesh")
             judged = counted(self.problem, fields)
-            solution.result["errors"]["estimate"] = max(judged.values())
+            solution.result["errors"]["estimate"] = judge(None, judged, limited).estimate
             if self.goal is None:
                 verdict = judge(wish.accuracy, judged, limited)
             else:
@@ -91,8 +92,9 @@ class Trainer:
             self.progress.note(
                 f"width {width}: estimated error {estimate}, {'training' if self.goal else 'of which training'} {training:.1e}"
             )
-            if best is None or (verdict.estimate or 1.0) < best[0]:
-                best = (verdict.estimate or 1.0, solution, verdict)
+            size = math.inf if verdict.estimate is None else verdict.estimate
+            if best is None or size < best[0]:
+                best = (size, solution, verdict)
             took, since = self.limits.clock.seconds - since, self.limits.clock.seconds
             late = self.limits.left < max(0.1 * self.limits.seconds, 1.5 * took)
             if verdict.reached or late or self.goal is not None:
@@ -122,7 +124,8 @@ class Trainer:
             return {}
         solution.result["quantity"] = [q.to_dict() for q in found]
         fields = solution.result["errors"]["estimate"]
-        self.progress.note(f"{goal.label}: {', '.join(map(str, found))}; the fields' own error is {fields:.1e}")
+        known = "unknown" if fields is None else f"{fields:.1e}"
+        self.progress.note(f"{goal.label}: {', '.join(map(str, found))}; the fields' own error is {known}")
         return {goal.label: error}
 
     def _widths(self) -> tuple[int, ...]:

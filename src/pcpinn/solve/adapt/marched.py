@@ -51,14 +51,15 @@ def solve_over_time(problem: Problem, wish: Wish, limits: Limits, progress: Prog
     for width in widths:
         try:
             solution = _train(problem, wish, adapted, width, limits, progress)
-        except PcpinnError:
+        except PcpinnError as error:
             if best is None:
                 raise
-            break  # the smaller network's answer stands
+            progress.note(f"width {width}: {error.problem}; the smaller network's answer stands")
+            break
         fields = _errors(adapted, solution, problem)
         limited = adapted.limited_by or "network"
         verdict = judge(wish.accuracy, counted(problem, fields), limited)
-        estimate = verdict.estimate or np.inf
+        estimate = np.inf if verdict.estimate is None else verdict.estimate
         rounds.append({"width": width, "estimate": verdict.estimate})
         progress.note(f"width {width}: estimated error {estimate:.1e}")
         if best is None or estimate < best[0]:

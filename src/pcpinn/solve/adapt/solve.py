@@ -25,6 +25,10 @@ from .marched import solve_over_time
 from .wish import Wish
 
 USUAL_LIMIT = 600.0  # seconds
+_NOT_READ = {
+    "certify": "to an accuracy the error is always estimated",
+    "checkpoint_every": "a run to an accuracy writes its folder at the end",
+}
 
 
 def solve_adaptively(
@@ -43,6 +47,9 @@ def solve_adaptively(
 
     `first` is the mesh of space to begin with; by default a coarse one is made.
     """
+    for key, why in _NOT_READ.items():
+        if f"run.{key}" in settings.asked:
+            raise PcpinnError(f"{key} has no effect here: {why}", f"leave {key} out, or fix everything: accuracy=None")
     refuse_ill_posed(problem)
     own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record)
     if reference is not None:

@@ -87,10 +87,10 @@ def adapt(
         progress.stage(f"mesh {len(levels) + 1}: {mesh.cell_count} cells")
         try:
             level = _level(problem, mesh, elements, levels[-1] if levels else None, start)
-        except (PcpinnError, MemoryError):
+        except (PcpinnError, MemoryError) as failure:
             if not levels:
                 raise
-            limited = "newton"
+            limited = "memory" if isinstance(failure, MemoryError) else "newton"
             break
         levels.append(level)
         part = _trust(levels, of)
@@ -102,10 +102,10 @@ def adapt(
         if error <= target and len(levels) > 1:
             break
         chosen = marked(of.indicators(level), _BULK)
-        if (
-            problem.pins
-        ):  # an equation is given up there: errors from elsewhere show there, the more the finer its cells
-            chosen[:] = True
+        if problem.pins:
+            chosen[:] = (
+                True  # an equation is given up at a pin: errors from elsewhere show there, the more the finer its cells
+            )
         if len(levels) == 1 and estimate <= target:
             chosen[:] = True  # a single level proves nothing: see whether a finer one agrees
         if chosen.mean() > _NEARLY_ALL:
