@@ -53,4 +53,5 @@ ACTIVATIONS = {
     "silu": Activation(_silu, _silu_derivative, functional.silu),
     "gelu": Activation(_gelu, _gelu_derivative, functional.gelu),
     "sin": Activation(torch.sin, torch.cos, torch.sin),
+    "exp": Activation(torch.exp, torch.exp, torch.exp),  # of radial units: see radial.py
 }

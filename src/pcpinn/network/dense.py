@@ -42,6 +42,11 @@ class Architecture:
             raise PcpinnError(
                 f"initialisation={self.initialisation!r} is not a choice", f"use {', '.join(INITIALISATIONS)}"
             )
+        if (self.initialisation == "radial") != (self.activation == "exp") or (self.activation == "exp" and self.depth != 1):
+            raise PcpinnError(
+                f"initialisation={self.initialisation} with activation={self.activation} and depth={self.depth}",
+                "radial units are one layer of exponentials: initialisation=radial, activation=exp, depth=1",
+            )
 
     def layer_shapes(self, inputs: int, outputs: int) -> list[tuple[int, int]]:
         """(out, in) of each layer, for given numbers of coordinates and outputs."""
@@ -133,6 +138,8 @@ class DenseNetwork(BoxedNetwork):
         start = self.architecture.features.start
         if start > 0:
             parts.append(torch.sqrt(((scaled[..., -1:] + 1) / 2).clamp(min=0) + start))
+        if self.architecture.features.squares:
+            parts.append(plain**2)
         return torch.cat(parts, dim=-1)
 
     @torch.no_grad()

@@ -41,6 +41,7 @@ class Features:
         corners: points where the solution is singular, as log r or a power of r, the distance; each adds as inputs log r and the
             direction (x - corner) / r, both smoothed within `corner_size`.
         stretch: for each axis the knots of a map of its coordinate (see stretched.py), which is one more input; empty for none.
+        squares: those of the coordinates are inputs too, but for periodic ones (see radial.py).
     """
 
     kind: str = "none"
@@ -55,6 +56,7 @@ class Features:
     corners: tuple[tuple[float, ...], ...] = ()
     corner_size: float = 1e-3
     stretch: tuple[Knots, ...] = ()
+    squares: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stretch", check_knots(self.stretch))
@@ -95,7 +97,16 @@ class Features:
             raise PcpinnError(
                 f"stretched coordinates for {len(self.stretch)} axes of {inputs}", "give knots for each axis"
             )
-        return plain + sum(map(len, self.kinks)) + corners + (self.start > 0) + fixed + sum(map(bool, self.stretch))
+        squares = plain if self.squares else 0
+        return (
+            plain
+            + sum(map(len, self.kinks))
+            + corners
+            + (self.start > 0)
+            + fixed
+            + sum(map(bool, self.stretch))
+            + squares
+        )
 
     def at_corners(self, x: Tensor, extent: Tensor) -> list[Tensor]:
         """The inputs that corners add for points x (..., d): for each, log r from -1 (near) to 1 (`extent` away), direction."""

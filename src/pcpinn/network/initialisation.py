@@ -18,6 +18,7 @@ _WEIGHTS: dict[str, Fill] = {
     "he-normal": lambda w, g: init.kaiming_normal_(w, generator=g),
     "he-uniform": lambda w, g: init.kaiming_uniform_(w, generator=g),
     "cells": lambda w, g: init.xavier_normal_(w, generator=g),  # the first layer follows the mesh: see centred.py
+    "radial": lambda w, g: init.xavier_normal_(w, generator=g),  # so does the only one: see radial.py
 }
 INITIALISATIONS = tuple(_WEIGHTS)
 

@@ -67,9 +67,10 @@ class MLP(NetworkRecipe):
 
     Attributes:
         width, depth: units per hidden layer, and number of hidden layers; with depth 0 the outputs are linear in the features.
-        activation: tanh, silu, gelu or sin.
+        activation: tanh, silu, gelu or sin; exp for radial units.
         initialisation: of the weights: torch, glorot-normal, glorot-uniform, he-normal, he-uniform; or cells: half of the
-            first layer's units sit in cells of the mesh, as steep as these are small.
+            first layer's units sit in cells of the mesh, as steep as these are small; or radial, with activation=exp, depth=1
+            and features=none: Gaussian units spread as the cells are.
         features: none; log (frequencies 2 pi 2^e along each axis) or gaussian (random directions); list (those in
             `frequencies`); or, best with depth 0, waves on periodic boxes (all plane waves of at most feature_count per period)
             and cosines on boxes without flow through the walls (products of at most feature_count half waves).
@@ -115,6 +116,7 @@ class MLP(NetworkRecipe):
             place.corners,
             place.corner_size,
             place.stretch if self.stretch else (),
+            self.initialisation == "radial",
         )
         return Architecture(self.width, self.depth, self.activation, self.initialisation, features)
 

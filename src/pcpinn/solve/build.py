@@ -22,6 +22,7 @@ from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network.centred import centre_units
 from ..network.dense import DenseNetwork
 from ..network.protocol import Network
+from ..network.radial import spread_units
 from ..network.recipe import Place
 from ..network.stretched import stretches
 from ..precondition import Refined
@@ -119,9 +120,12 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: i
             raise PcpinnError(f"{len(scales)} scales for {problem.components} components", "give one per component")
         repeated = torch.tensor(scales).repeat(place.outputs // problem.components)
         network.output_scale = repeated.to(network.output_scale)
-    if isinstance(network, DenseNetwork) and network.architecture.initialisation == "cells":
+    if isinstance(network, DenseNetwork) and network.architecture.initialisation in ("cells", "radial"):
         corners = mesh.simplices.nodes[mesh.simplices.vertices]
-        centre_units(network, corners.mean(axis=1), np.ptp(corners, axis=1).max(axis=1), run.seed)
+        if network.architecture.initialisation == "radial":
+            spread_units(network, corners, run.seed)
+        else:
+            centre_units(network, corners.mean(axis=1), np.ptp(corners, axis=1).max(axis=1), run.seed)
     return network.to(make_device(run.device))
 
 

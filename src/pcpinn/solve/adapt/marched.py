@@ -19,7 +19,6 @@ from ...progress import Progress
 from ...solution.solution import Solution
 from ...solution.verdict import Verdict, judge
 from ..march.march import march
-from ..settings import Settings
 from .accuracy import limits_of
 from .fields import counted, scales
 from .level import Elements
@@ -31,7 +30,9 @@ from .wish import Wish, first_mesh
 _SPACE, _TIME, _TRAINED = 0.22, 0.13, 0.25  # parts of the accuracy
 _FIRST_STEPS = 8
 _ORDER = 3
-_WIDTHS = {1: (160, 320, 640), 2: (400, 800, 1600), 3: (600, 1200)}
+_UNITS = {1: (2, 80, 640), 2: (6, 300, 1500), 3: (6, 400, 1000)}  # nodes per unit of the first network; least and most units
+_GROWTH = (1, 2, 4)
+_EVEN = 4.0  # largest ratio of mean and least length of cells that counts as even
 
 
 def solve_over_time(problem: Problem, wish: Wish, limits: Limits, progress: Progress) -> Solution:
@@ -47,7 +48,7 @@ def solve_over_time(problem: Problem, wish: Wish, limits: Limits, progress: Prog
     adapted = adapt_march(problem, first_mesh(problem, settings, wish.mesh), elements, steps, targets, limits, progress)
     best: tuple[float, Solution, Verdict] | None = None
     rounds, since = [], limits.clock.seconds
-    widths = (0,) if wish.fixes("network", "optimiser") else _WIDTHS[problem.dimension]
+    widths = (0,) if wish.fixes("network", "optimiser") else _widths(problem, adapted)
     for width in widths:
         try:
             solution = _train(problem, wish, adapted, width, limits, progress)
@@ -83,6 +84,13 @@ def solve_over_time(problem: Problem, wish: Wish, limits: Limits, progress: Prog
     return solution
 
 
+def _widths(problem: Problem, adapted: AdaptedMarch) -> tuple[int, ...]:
+    """Units of the networks to be tried, by the size of the mesh."""
+    each, least, most = _UNITS[problem.dimension]
+    nodes = adapted.level.base.space.size // problem.components
+    return tuple(k * int(np.clip(nodes / each, least, most)) for k in _GROWTH)
+
+
 def _train(
     problem: Problem, wish: Wish, adapted: AdaptedMarch, width: int, limits: Limits, progress: Progress
 ) -> Solution:
@@ -92,28 +100,37 @@ def _train(
         "scheme": steps.scheme,
         "time.order": steps.order,
         "time.steps": len(steps.times) - 1,
-        "time.tolerance": _TRAINED * wish.accuracy / 10,
+        "time.tolerance": _TRAINED * wish.accuracy / 1000,
         "time.split_errors": False,
-        "network.depth": 1,
-        "network.initialisation": "cells",
-        "network.feature_count": 8,
-        "network.feature_high": 2.0,
+        **_units(problem, adapted.mesh, width),
         "optimiser.iterations": 0,
         "start_iterations": 0,
         "scales": scales(level.units, problem, float(np.sqrt(level.space.quadrature.dx.sum() * np.ptp(steps.times)))),
     }
-    if width:
-        chosen["network.width"] = width
     settings = limits_of(wish.settings(problem.dimension, chosen), limits)
-    mesh = _dense_mesh(problem, adapted, settings, limits)
+    mesh = _dense_mesh(problem, adapted, width, limits)
     return march(problem, settings, progress=progress, mesh=SlabMesh(mesh, steps.times))
 
 
-def _dense_mesh(problem: Problem, adapted: AdaptedMarch, settings: Settings, limits: Limits) -> Mesh:
+def _units(problem: Problem, mesh: Mesh, width: int) -> dict[str, Any]:
+    """Gaussian units where the cells are; or waves on a ring whose cells are about even, where nothing is local."""
+    lengths = np.ptp(mesh.nodes[mesh.vertices], axis=1).max(axis=1)
+    ring = mesh.dimension == 1 and bool(problem.periodic_pairs) and all(
+        len(problem.conditions[name]) == len(problem.unknowns) for name, _ in problem.periodic_pairs
+    )
+    uneven = lengths.mean() / lengths.min()
+    if ring and width and uneven <= _EVEN:  # as short as the smallest cells need them
+        return {"network.depth": 0, "network.features": "waves", "network.feature_count": int(uneven * width / 2)}
+    units = {"network.depth": 1, "network.initialisation": "radial", "network.activation": "exp"}
+    sizes = {"network.width": width} if width else {}
+    return {**units, "network.features": "none", "network.feature_count": 1, **sizes}
+
+
+def _dense_mesh(problem: Problem, adapted: AdaptedMarch, units: int, limits: Limits) -> Mesh:
     """The adapted mesh, refined until it has two nodes per unit of the network."""
     mesh, size = adapted.mesh, adapted.level.base.space.size // problem.components
     shape = problem.domain.shape if isinstance(problem.domain, SpaceTime) else None
-    while size < 2 * settings.network.width and limits.affords(size * 2**mesh.dimension, mesh.dimension):
+    while size < 2 * units and limits.affords(size * 2**mesh.dimension, mesh.dimension):
         mesh, size = refined(mesh, shape), size * 2**mesh.dimension
     return mesh
 

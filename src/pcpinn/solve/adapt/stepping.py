@@ -115,6 +115,7 @@ def _continued(steps: StepScheme, last: Tensor) -> Tensor:
 def _solve(window: Window, guess: Tensor, kept: dict[float, StageSolver]) -> Tensor | None:
     recipe, constant = Stages(solves="factors"), window.space.form.constant  # polynomials are too coarse to go on from
     length = float(f"{window.layers.length:.9g}")
+    refinement = 0 if constant else 1  # exact factors need none: Newton's second step is one
 
     def invert(matrix: WindowMatrix) -> Solve[Tensor]:
         solver = kept.get(length)
@@ -123,12 +124,12 @@ def _solve(window: Window, guess: Tensor, kept: dict[float, StageSolver]) -> Ten
             if len(kept) >= _KEPT:
                 kept.clear()
             kept[length] = solver
-        return RefinedSolver(solver.on(matrix), matrix, 1).apply
+        return RefinedSolver(solver.on(matrix), matrix, refinement).apply
 
     at_hand = None
     if length in kept and not constant:
         matrix = window.linearise(guess)
-        at_hand = RefinedSolver(kept[length].on(matrix), matrix, 1).apply
+        at_hand = RefinedSolver(kept[length].on(matrix), matrix, refinement).apply
     try:
         found = newton(
             window,

@@ -17,7 +17,7 @@ from ...mesh.bisect import bisected
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...problem.problem import Problem
-from ...problem.shape_base import SpaceTime
+from ...problem.shape_base import Shape, SpaceTime
 from ...progress import Progress
 from .fields import counts
 from .level import TINY, Elements, finer_quadrature, marked
@@ -29,6 +29,8 @@ _BULK = 0.7
 PLACES = np.array([0.0694, 0.33, 0.67, 0.9306])  # of a step where solutions are compared
 WEIGHTS = np.array([0.1739, 0.3261, 0.3261, 0.1739])
 _MOST_HALVINGS = 3
+_FAR = 0.2  # relative errors above this say that nothing is resolved yet, and not where: all cells, all steps are cut
+_HELPED = 0.8  # and so they are where the last cuts left more than this of an error: it comes from elsewhere, or from before
 
 
 class TooLong(PcpinnError):
@@ -171,7 +173,7 @@ def adapt_march(
     """
     history: list[tuple[int, int, float, float]] = []
     levels: list[MarchLevel] = []
-    part, limited, failures = LEAST_TRUST, None, 0
+    part, limited, failures, last_parts = LEAST_TRUST, None, 0, (np.inf, np.inf)
     while True:
         count = len(steps.times) - 1
         progress.stage(f"plan {len(history) + 1}: {mesh.cell_count} cells, {count} steps", 3 * count)
@@ -206,12 +208,15 @@ def adapt_march(
             break
         refine_space = not space_done or first
         refine_time = not time_done or first
+        helped = [first or now <= _HELPED * before for now, before in zip((in_space, in_time), last_parts, strict=True)]
+        last_parts = (in_space, in_time)
         new_mesh, new_steps = mesh, steps
         if refine_space:
-            chosen = marked(level.by_cell, _BULK) if in_space > targets[0] else np.ones(len(mesh.cells), dtype=bool)
+            everywhere = in_space > _FAR or space_done or not helped[0]
+            chosen = np.ones(len(mesh.cells), dtype=bool) if everywhere else marked(level.by_cell, _BULK)
             new_mesh = _refine(mesh, chosen, problem)
         if refine_time:
-            new_steps = _shortened(steps, level.by_step, in_time / targets[1])
+            new_steps = _shortened(steps, level.by_step, in_time / targets[1], in_time > _FAR or not helped[1])
         cost = (
             level.finest.values.size * new_mesh.cell_count / mesh.cell_count * len(new_steps.times) / len(steps.times)
         )
@@ -271,23 +276,26 @@ def raised(problem: Problem, mesh: Mesh, elements: Elements) -> tuple[Problem, M
 
 
 def _refine(mesh: Mesh, chosen: np.ndarray, problem: Problem) -> Mesh:
-    domain = problem.domain.shape if isinstance(problem.domain, SpaceTime) else None
     if chosen.mean() > 0.6:
-        return refined(mesh, domain)
-    return bisected(mesh, chosen, domain, problem.periodic_pairs)[0]
+        return refined(mesh, _shape(problem))
+    return bisected(mesh, chosen, _shape(problem), problem.periodic_pairs)[0]
 
 
-def _shortened(steps: Steps, by_step: np.ndarray, too_large: float) -> Steps:
-    """Steps with large contributions cut, more often where they are far too large."""
+def _shape(problem: Problem) -> Shape | None:
+    return problem.domain.shape if isinstance(problem.domain, SpaceTime) else None
+
+
+def _shortened(steps: Steps, by_step: np.ndarray, too_large: float, far: bool) -> Steps:
+    """Steps with large contributions cut, more often where they are far too large; all of them if the error is still `far`."""
     lengths = np.diff(steps.times)
     share = by_step.sum() * lengths / lengths.sum()  # if all moments counted the same
-    chosen = marked(by_step, 0.9) if too_large > 1 else np.ones(len(lengths), dtype=bool)
+    chosen = marked(by_step, 0.9) if too_large > 1 and not far else np.ones(len(lengths), dtype=bool)
     if lengths[chosen].sum() > 0.5 * lengths.sum():
         chosen[:] = True
     power = 2 * (steps.order + 1)
     with np.errstate(all="ignore"):
         wanted = np.log2(np.maximum(by_step / np.maximum(share, TINY), 1.0) * max(too_large, 1.0) ** 2) / power
-    often = np.clip(np.ceil(np.nan_to_num(wanted, nan=1.0)), 1, _MOST_HALVINGS).astype(int)
+    often = np.clip(np.ceil(np.nan_to_num(wanted, nan=1.0)), 1, 1 if far else _MOST_HALVINGS).astype(int)
     return steps.halved(chosen, often)
 
 

@@ -21,7 +21,7 @@ from .deadline import Deadline
 
 def spread_biases(network: DenseNetwork, seed: int) -> None:
     """Without sines and cosines as inputs: hidden biases from [-1, 1], since with none all features are odd about the centre."""
-    if network.frequencies.shape[1] or network.architecture.initialisation == "cells":
+    if network.frequencies.shape[1] or network.architecture.initialisation in ("cells", "radial"):
         return
     generator = torch.Generator().manual_seed(seed + 1)
     with torch.no_grad():
