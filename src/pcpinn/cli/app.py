@@ -25,7 +25,7 @@ from ..solution.over_time import FPS, FRAMES
 from ..solution.reference import Reference
 from ..solution.verdict import USUAL_ACCURACY
 from .bench import bench, report
-from .conclude import carry_out, conclude
+from .conclude import answers, carry_out, conclude
 from .condition import condition
 from .display import standard_output_kept_clean, working_progress
 from .doctor import doctor
@@ -90,7 +90,7 @@ def solve(
     """Solve a problem and record the run."""
     asked = (("device", device), ("seed", seed), ("accuracy", accuracy))
     options = {k: v for k, v in asked if v is not None}
-    with standard_output_kept_clean():
+    with answers(as_json), standard_output_kept_clean():
         if name.endswith(SUFFIX):
             task = read_prepared(Path(name), {**pairs(changes), **options}, problem, method)
         else:
@@ -142,7 +142,7 @@ def resume(
 ) -> None:
     """Continue an interrupted run (or, with --set iterations=N, a finished one)."""
     inverse = read_run(folder).get("method") == "infer" or (folder / "data.safetensors").exists()
-    with standard_output_kept_clean():
+    with answers(as_json), standard_output_kept_clean():
         task: AnyTask = (
             inverse_of_run(folder, problem, pairs(changes))
             if inverse
@@ -238,7 +238,6 @@ def main(arguments: list[str] | None = None) -> None:
             console.print(f"  -> {_escape(error.remedy)}", soft_wrap=True)
         sys.exit(2)
     except KeyboardInterrupt:
-        console.print("interrupted; a run that had started training goes on with: pcpinn resume DIR")
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(1)
