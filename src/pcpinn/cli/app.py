@@ -30,7 +30,7 @@ from .condition import condition
 from .display import standard_output_kept_clean, working_progress
 from .doctor import doctor
 from .infer import infer
-from .options import AsJson, Changes, free_folder, movie_path, pairs
+from .options import AsJson, Changes, changes_with, free_folder, movie_path, pairs
 from .reference import reference_app
 from .settings import settings
 from .show import show
@@ -88,13 +88,11 @@ def solve(
     as_json: AsJson = False,
 ) -> None:
     """Solve a problem and record the run."""
-    asked = (("device", device), ("seed", seed), ("accuracy", accuracy))
-    options = {k: v for k, v in asked if v is not None}
+    changed = changes_with(changes, device=device, seed=seed, accuracy=accuracy)
     with answers(as_json), standard_output_kept_clean():
         if name.endswith(SUFFIX):
-            task = read_prepared(Path(name), {**pairs(changes), **options}, problem, method)
+            task = read_prepared(Path(name), changed, problem, method)
         else:
-            changed = {**pairs(changes), **options}
             task = find_task(name, preset or _usual_preset(name, method, changed), changed, method)
         task = task.compared_with(published) if published is not None else task
         how = "" if task.record["preset"] == ACCURACY else f"-{task.record['preset']}"
@@ -126,7 +124,7 @@ def prepare(
     if out.suffix != SUFFIX:
         raise PcpinnError(f"{out} does not end in {SUFFIX}", f"write --out {out.with_suffix(SUFFIX)}")
     with standard_output_kept_clean():
-        changed = {**pairs(changes), **({} if accuracy is None else {"accuracy": accuracy})}
+        changed = changes_with(changes, accuracy=accuracy)
         usual = ACCURACY if "accuracy" in changed else "default"
         write_prepared(find_task(name, preset or usual, changed), out)
     print(out)

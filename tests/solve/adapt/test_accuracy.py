@@ -166,6 +166,29 @@ def test_the_command_line_ends_with_the_verdict(capfd, tmp_path):
     assert not (tmp_path / "d").exists()
 
 
+def test_two_accuracies_are_refused(capfd, tmp_path):
+    (tmp_path / "mine.py").write_text(FILE)
+    file, common = tmp_path / "mine.py", ("--device", "cpu", "--json", "--out")
+    for key in ("accuracy", "run.accuracy"):
+        code, _, err = run(capfd, "solve", file, "--accuracy", "1e-2", "--set", f"{key}=1e-3", *common, tmp_path / "a")
+        assert code == 2
+        assert "contradict" in err
+    assert run(capfd, "solve", file, "--seed", "1", "--set", "seed=2", *common, tmp_path / "a")[0] == 2
+    assert not (tmp_path / "a").exists()
+    code, out, _ = run(capfd, "solve", file, "--accuracy", "1e-2", "--set", "accuracy=0.01", *common, tmp_path / "a")
+    assert code == 0
+    assert json.loads(out)["verdict"]["asked"] == 0.01
+
+
+def test_a_verdict_on_a_quantity_tells_of_the_fields():
+    found = judge(1e-2, {"drag": 1e-3}, "mesh").for_quantity("drag", 0.15)
+    assert found.reached
+    assert "estimated error of 1.5e-01" in found.message
+    assert found.to_dict()["of_fields"] == 0.15
+    missed = judge(1e-4, {"drag": 1e-3}, "mesh").for_quantity("drag", None)
+    assert "unknown error" in missed.message
+
+
 def test_prepared_to_an_accuracy(capfd, tmp_path):
     (tmp_path / "mine.py").write_text(FILE)
     file, packed = tmp_path / "mine.py", tmp_path / "m.pcpinn"

@@ -92,9 +92,8 @@ class Trainer:
             if self.goal is None:
                 verdict = judge(wish.accuracy, judged, limited)
             else:
-                verdict = replace(
-                    judge(wish.accuracy, self._of_quantity(self.goal, solution), limited), quantity=self.goal.label
-                )
+                of_quantity = judge(wish.accuracy, self._of_quantity(self.goal, solution), limited)
+                verdict = of_quantity.for_quantity(self.goal.label, solution.result["errors"]["estimate"])
             self.rounds.append({"width": width, "estimate": verdict.estimate, "training": training})
             estimate = "unknown" if verdict.estimate is None else f"{verdict.estimate:.1e}"
             self.progress.note(
