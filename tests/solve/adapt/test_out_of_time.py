@@ -5,13 +5,14 @@ import time
 
 import numpy as np
 import pytest
+import torch
 from cli.typed import run
 
 import pcpinn as pc
 from pcpinn.errors import PcpinnError
 from pcpinn.progress import Progress
 from pcpinn.solution.no_answer import NoAnswer
-from pcpinn.solve.adapt import marched
+from pcpinn.solve.adapt import accuracy, marched
 from pcpinn.solve.adapt.pace import Pace, TooSlow
 from pcpinn.solve.march.march import WindowSolver
 from pcpinn.solve.newton import NotConverged
@@ -136,6 +137,28 @@ def test_discrete_steps_that_cannot_be_solved_say_what_was_tried():
     with pytest.raises(NoAnswer, match=r"tried 8 steps \(until t = 0\.\d+\), \d+ steps") as stop:
         pc.solve(problem, accuracy=1e-2, device="cpu")
     assert stop.value.verdict.limited_by == "time step"
+
+
+@pytest.mark.filterwarnings("ignore::pcpinn.errors.AccuracyWarning")
+def test_a_larger_network_that_fails_does_not_cost_the_answer(monkeypatch):
+    monkeypatch.setattr(accuracy, "_WIDTHS", (2, 3))
+    usual, notes = accuracy.Trainer._train, Notes()
+
+    def train(self, width, *rest):
+        if width == 3:
+            raise NotConverged("Newton's method does not converge", "another start")
+        return usual(self, width, *rest)
+
+    monkeypatch.setattr(accuracy.Trainer, "_train", train)
+    problem = pc.Problem(
+        pc.Interval(0, 1),
+        flux=lambda x, u: u.grad,
+        source=lambda x, u: -100 * torch.sin(20 * x[0]),
+        boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0)},
+    )
+    solution = pc.solve(problem, accuracy=1e-5, device="cpu", progress=notes)
+    assert solution.verdict.reached is False
+    assert any("the smaller network's answer stands" in text for text in notes.texts)
 
 
 def test_pace():

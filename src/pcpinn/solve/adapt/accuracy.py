@@ -84,7 +84,13 @@ class Trainer:
         widths, denser = list(self._widths()), 0
         while widths:
             width = widths[0]
-            solution = self._train(width, start, denser)
+            try:
+                solution = self._train(width, start, denser)
+            except PcpinnError as error:
+                if best is None:
+                    raise
+                self.progress.note(f"width {width}: {error.problem}; the smaller network's answer stands")
+                break
             fields, training = self._errors(level, solution)
             limited = self.adapted.limited_by or (self._blame(solution, training) if self.goal is None else "mesh")
             judged = counted(self.problem, fields)
