@@ -46,6 +46,7 @@ from .problem.shapes import (
 from .problem.unknowns import Coefficient, Parameter
 from .progress import Progress
 from .solution.load import load
+from .solution.no_answer import NoAnswer
 from .solution.quantity import Quantity
 from .solution.reference import Reference
 from .solution.solution import Solution
@@ -98,6 +99,7 @@ __all__ = [
     "Natural",
     "Neumann",
     "NewtonMethod",
+    "NoAnswer",
     "Observations",
     "Parameter",
     "PcpinnError",

@@ -16,7 +16,12 @@ from .errors import PcpinnError
 from .files import read_tensors, write_tensors
 
 FILE = "checkpoint.safetensors"
-KINDS = {"training": "a training", "march": "a march", "sweep": "a sweep of a study"}
+KINDS = {
+    "training": "a training",
+    "march": "a march",
+    "sweep": "a sweep of a study",
+    "accuracy": "a solve to an accuracy",
+}
 
 Shape = tuple[int | None, ...]
 """Of a tensor; None for any length."""

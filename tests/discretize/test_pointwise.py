@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from pcpinn import Dirichlet, Field, Initial, Natural, Neumann, Problem, Rectangle, Robin
+from pcpinn import Dirichlet, Field, Initial, Interval, Natural, Neumann, Problem, Rectangle, Robin
 from pcpinn.discretize.pointwise import BoundaryFlux, Pointwise, dirichlet_values, unpack
 from pcpinn.errors import PcpinnError
 
@@ -109,6 +109,20 @@ def test_slips_are_named(fields, flux, source, message, method):
     with pytest.raises(PcpinnError, match=message) as caught:
         getattr(pointwise, method)(random(4, 2), random(4, pointwise.problem.components, 3))
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("fields", "flux", "source"),
+    [
+        ("u", lambda x, u: u.grad[0], lambda x, u: u.grad),
+        ("u", lambda x, u: u.grad.reshape(1, 1), lambda x, u: u.grad[0]),
+        (V, lambda x, v: v.grad[:, 0], lambda x, v: v.grad),
+    ],
+)
+def test_in_one_dimension_axes_of_length_one_may_be_left_out(fields, flux, source):
+    state = random(4, 1 if fields == "u" else 2, 2)
+    out = Pointwise(Problem(Interval(0, 1), flux, source, fields=fields)).evaluate(random(4, 1), state)
+    assert torch.equal(out, state[..., [1, 1]])
 
 
 # Conditions

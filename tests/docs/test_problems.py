@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from pcpinn import March, Problem, solve
+from pcpinn import March, Natural, Problem, solve
 from pcpinn.discretize.time_orders import check_start
 from pcpinn.mesh.generate import generate_mesh
 
@@ -36,7 +36,7 @@ def solutions(blocks, name):
 
 def test_every_problem_has_the_conditions_that_it_needs(blocks):
     problems = {id(p): p for block in blocks for p in block.values() if isinstance(p, Problem)}
-    assert len(problems) == 7
+    assert len(problems) == 9
     for problem in problems.values():
         timed = {"steps": 2} if problem.domain.has_time else {}
         mesh = generate_mesh(
@@ -44,6 +44,36 @@ def test_every_problem_has_the_conditions_that_it_needs(blocks):
         )
         problem.check_boundaries(mesh.boundary_names)
         check_start(problem, torch.from_numpy(mesh.nodes))
+
+
+def test_a_hump_flows_out(blocks):
+    ((_, solution),) = solutions(blocks, "transport")
+    points = np.random.default_rng(0).random((500, 2))
+    exact = np.exp(-40 * (points[:, 0] - 2 * points[:, 1] + 0.3) ** 2)
+    assert solution.verdict.reached
+    assert np.linalg.norm(solution(points) - exact) < 1e-2 * np.linalg.norm(exact)
+
+
+def test_a_conservation_law_flows_out_alike(blocks):
+    ((problem, solution),) = solutions(blocks, "transport")
+    conserved = Problem(
+        problem.domain,
+        density=problem.density,
+        flux=lambda x, u: -2 * u.value,
+        boundary={**problem.boundary, "right": Natural(lambda x, n, u: -2 * u.value * n[0])},
+    )
+    same = solve(conserved, accuracy=1e-2)
+    points = np.random.default_rng(0).random((500, 2))
+    np.testing.assert_allclose(same(points), solution(points), atol=1e-9)
+
+
+def test_a_pressure_of_mean_zero(blocks):
+    ((_, solution),) = solutions(blocks, "closed")
+    (block,) = {id(b["mean"]): b for b in blocks if "mean" in b}.values()
+    x = np.random.default_rng(0).random((300, 2))
+    exact = np.cos(np.pi * x).prod(axis=1)
+    assert np.linalg.norm(solution(x) - block["mean"] - exact) < 2e-2 * np.linalg.norm(exact)
+    assert block["mean"] == pytest.approx(-1, abs=1e-2)
 
 
 def test_the_beam_bends_as_the_formula_says(blocks):

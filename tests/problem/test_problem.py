@@ -101,6 +101,17 @@ def test_a_boundary_without_condition_warns():
     )
 
 
+def test_a_missing_condition_names_the_outflow():
+    conserved = Problem(Interval(0, 1), lambda x, u: -u.value, boundary={"left": Dirichlet(1.0)})
+    with pytest.warns(PcpinnWarning, match="an outflow whose transport is part of the flux needs Natural"):
+        conserved.check_boundaries(("left", "right"))
+    transport = Problem(Interval(0, 1), source=lambda x, u: u.grad[0], boundary={"left": Dirichlet(1.0)})
+    with pytest.warns(
+        PcpinnWarning, match="'right': there is no flux, so nothing is imposed. Right where .* flows out"
+    ):
+        transport.check_boundaries(("left", "right"))
+
+
 @pytest.mark.parametrize(
     "arguments", [{"at": 0.5}, {"at": ()}, {"at": (0.5, 0.5), "value": float("nan")}, {"at": ("a",)}]
 )

@@ -26,11 +26,11 @@ def solved(name, **changes):
 
 
 def ratio(solution):
-    """Estimate over error; the bound must hold what it says whenever it is asked."""
+    """Estimate over error. A bound is not said to be known: nobody has proven one."""
     errors, certificate = solution.errors, solution.result["certificate"]
     assert errors["estimate"] == certificate["estimate"]
-    assert errors["bound"] == certificate["bound"] >= 0.9 * errors["estimate"]
-    assert 0.9 < certificate["condition"] < 1.2
+    assert "bound" not in errors
+    assert "bound" not in certificate
     return errors["estimate"] / errors["l2re"]
 
 
@@ -140,7 +140,7 @@ def test_fields_of_their_own_degree_are_raised_too():
 def test_can_be_left_out():
     solution = quick(certify=False)
     assert solution.result["certificate"] is None
-    assert solution.errors["estimate"] is solution.errors["bound"] is None
+    assert solution.errors["estimate"] is None
     assert certify(solution).estimate > 0
 
 
@@ -182,9 +182,7 @@ def test_an_exact_answer_has_no_error():
     )
     with torch.no_grad():
         solution.network.theta.zero_()
-    certificate = certify(solution)
-    assert certificate.estimate == 0
-    assert certificate.bound == 0
+    assert certify(solution).estimate == 0
 
 
 def test_singularities_are_resolved_by_a_finer_grading():

@@ -181,6 +181,12 @@ def test_a_mesh_for_a_quantity():
     assert solution.verdict.reached
     assert solution.verdict.estimate == pytest.approx(found["error"] / abs(found["value"]))
     assert "of the flux through 'right'" in solution.verdict.message
+    assert solution.verdict.of_fields == solution.errors["estimate"]
+    for words in (solution.verdict.message, solution.verdict.advice):
+        assert (
+            f"the fields themselves are not judged and have an estimated error of {solution.errors['estimate']:.1e}"
+            in words
+        )
     assert solution.errors["estimate"] > 10 * solution.verdict.estimate  # that of the fields: four iterations
     assert abs(found["value"] - RIGHT) < min(found["error"], 1e-3 * abs(RIGHT))
     assert found["value"] == float(solution.flux("right"))

@@ -16,7 +16,7 @@ from ..solution.reference import Reference
 from ..solution.solution import Solution
 from ..solve.settings import Settings
 from .begun import as_typed, entry_again, read_begun
-from .entry import AnyEntry, Entry
+from .entry import ACCURACY, AnyEntry, Entry
 from .find import find_entry
 from .pinnacle import FILES, published_reference
 from .user_file import file_entry
@@ -147,8 +147,12 @@ def task_of_run(
     """
     begun = read_begun(folder, changes or {}, _RESUMABLE)
     entry = entry_again(begun.source, problem_file, folder, find_entry, file_entry)
-    task = make_task(entry, begun.preset, begun.parameters)
-    task = replace(task, settings=begun.settings(), record={**task.record, "set": begun.changes})
+    if begun.preset == ACCURACY:  # what was given then, and nothing else: the rest was chosen on the way
+        task = make_task(entry, ACCURACY, {**begun.changes, **begun.parameters})
+    else:
+        task = make_task(entry, begun.preset, begun.parameters)
+        task = replace(task, settings=begun.settings())
+    task = replace(task, record={**task.record, "set": begun.changes})
     if published is None and isinstance(begun.record.get("published_file"), str):
         published = Path(begun.record["published_file"]).parent
     return task if published is None else task.compared_with(published)

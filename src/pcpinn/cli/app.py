@@ -25,12 +25,12 @@ from ..solution.over_time import FPS, FRAMES
 from ..solution.reference import Reference
 from ..solution.verdict import USUAL_ACCURACY
 from .bench import bench, report
-from .conclude import carry_out, conclude
+from .conclude import answers, carry_out, conclude
 from .condition import condition
 from .display import standard_output_kept_clean, working_progress
 from .doctor import doctor
 from .infer import infer
-from .options import AsJson, Changes, free_folder, movie_path, pairs
+from .options import AsJson, Changes, changes_with, free_folder, movie_path, pairs
 from .reference import reference_app
 from .settings import settings
 from .show import show
@@ -88,13 +88,11 @@ def solve(
     as_json: AsJson = False,
 ) -> None:
     """Solve a problem and record the run."""
-    asked = (("device", device), ("seed", seed), ("accuracy", accuracy))
-    options = {k: v for k, v in asked if v is not None}
-    with standard_output_kept_clean():
+    changed = changes_with(changes, device=device, seed=seed, accuracy=accuracy)
+    with answers(as_json), standard_output_kept_clean():
         if name.endswith(SUFFIX):
-            task = read_prepared(Path(name), {**pairs(changes), **options}, problem, method)
+            task = read_prepared(Path(name), changed, problem, method)
         else:
-            changed = {**pairs(changes), **options}
             task = find_task(name, preset or _usual_preset(name, method, changed), changed, method)
         task = task.compared_with(published) if published is not None else task
         how = "" if task.record["preset"] == ACCURACY else f"-{task.record['preset']}"
@@ -126,7 +124,7 @@ def prepare(
     if out.suffix != SUFFIX:
         raise PcpinnError(f"{out} does not end in {SUFFIX}", f"write --out {out.with_suffix(SUFFIX)}")
     with standard_output_kept_clean():
-        changed = {**pairs(changes), **({} if accuracy is None else {"accuracy": accuracy})}
+        changed = changes_with(changes, accuracy=accuracy)
         usual = ACCURACY if "accuracy" in changed else "default"
         write_prepared(find_task(name, preset or usual, changed), out)
     print(out)
@@ -142,7 +140,7 @@ def resume(
 ) -> None:
     """Continue an interrupted run (or, with --set iterations=N, a finished one)."""
     inverse = read_run(folder).get("method") == "infer" or (folder / "data.safetensors").exists()
-    with standard_output_kept_clean():
+    with answers(as_json), standard_output_kept_clean():
         task: AnyTask = (
             inverse_of_run(folder, problem, pairs(changes))
             if inverse
@@ -238,7 +236,6 @@ def main(arguments: list[str] | None = None) -> None:
             console.print(f"  -> {_escape(error.remedy)}", soft_wrap=True)
         sys.exit(2)
     except KeyboardInterrupt:
-        console.print("interrupted; a run that had started training goes on with: pcpinn resume DIR")
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(1)

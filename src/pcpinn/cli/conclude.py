@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import typer
@@ -12,6 +14,7 @@ from rich.markup import escape
 
 from ..catalog.task import AnyTask
 from ..errors import AccuracyWarning, PcpinnError, PcpinnWarning
+from ..solution.no_answer import NoAnswer
 from ..solution.report import write_report
 from ..solution.solution import Solution
 from .display import working_progress
@@ -19,16 +22,43 @@ from .run_table import run_table
 
 
 def carry_out(task: AnyTask, folder: Path, resume: bool) -> Solution:
-    """Run a task under a progress display, draw what came out beside what it is compared with, and write its report."""
-    with working_progress() as progress, warnings.catch_warnings():
-        warnings.simplefilter("ignore", AccuracyWarning)  # the verdict stands at the end
-        solution = task.run(folder, progress, resume)
+    """Run a task under a progress display, draw what came out beside what it is compared with, and write its report.
+
+    Raises:
+        typer.Exit: with 130 when it is interrupted.
+    """
+    try:
+        with working_progress() as progress, warnings.catch_warnings():
+            warnings.simplefilter("ignore", AccuracyWarning)  # the verdict stands at the end
+            solution = task.run(folder, progress, resume)
+    except KeyboardInterrupt:
+        how = f"; it goes on with: pcpinn resume {folder}" if folder.exists() else ""
+        Console(stderr=True).print(f"interrupted{how}", soft_wrap=True, highlight=False, markup=False)
+        raise typer.Exit(130) from None
     try:
         solution.plot(folder / "solution.png", task.target)
     except PcpinnError as error:  # a node without matplotlib: the run itself is fine
         warnings.warn(f"no picture: {error.problem}", PcpinnWarning, stacklevel=1)
     write_report(solution, folder)
     return solution
+
+
+@contextlib.contextmanager
+def answers(as_json: bool) -> Iterator[None]:
+    """Around a run to an accuracy: one that ends without an answer ends with its verdict.
+
+    Raises:
+        typer.Exit: with 3, as for every accuracy that is not reached.
+    """
+    try:
+        yield
+    except NoAnswer as error:
+        console = Console(stderr=True)
+        console.print(f"[bold red]no answer:[/] {escape(error.problem)}", soft_wrap=True, highlight=False)
+        console.print(f"  -> {escape(error.remedy)}", soft_wrap=True, highlight=False)
+        if as_json:
+            print(json.dumps({"error": error.problem, "verdict": error.verdict.to_dict()}, allow_nan=False))
+        raise typer.Exit(3) from None
 
 
 def conclude(solution: Solution, folder: Path, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from ..solution.folder import require_free
 from ..solve.method import INVERSE_METHODS
 from .conclude import carry_out, conclude
 from .display import standard_output_kept_clean
-from .options import AsJson, Changes, free_folder, pairs
+from .options import AsJson, Changes, changes_with, free_folder
 
 
 def infer(
@@ -34,9 +34,9 @@ def infer(
     as_json: AsJson = False,
 ) -> None:
     """Infer unknown coefficients from data and record the run."""
-    options = {k: v for k, v in (("device", device), ("seed", seed)) if v is not None}
+    changed = changes_with(changes, device=device, seed=seed)
     with standard_output_kept_clean():
-        task = find_inverse(name, preset, {**pairs(changes), **options}, data, method)
+        task = find_inverse(name, preset, changed, data, method)
         folder = out or free_folder(Path("runs") / _folder_name(task, method))
         require_free(folder)
         solution = carry_out(task, folder, resume=False)

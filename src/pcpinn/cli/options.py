@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ..errors import PcpinnError
+from ..solve.settings import canonical_value
 
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
@@ -26,6 +27,26 @@ def pairs(changes: list[str] | None) -> dict[str, str]:
         if not separator or not key:
             raise PcpinnError(f"--set {item!r} is not of the form key=value", "write --set size=0.02, for instance")
         result[key.strip()] = value.strip()
+    return result
+
+
+def changes_with(changes: list[str] | None, **options: Any) -> dict[str, Any]:
+    """--set key=value together with options of their own (--accuracy, --seed), None for those that are not given.
+
+    Raises:
+        PcpinnError: where both say different things.
+    """
+    result: dict[str, Any] = dict(pairs(changes))
+    for name, value in options.items():
+        if value is None:
+            continue
+        for key in (name, f"run.{name}"):
+            if key in result and canonical_value(key, result[key]) != canonical_value(key, value):
+                raise PcpinnError(
+                    f"--{name} {value} and --set {key}={result[key]} contradict each other", "give one of them"
+                )
+            result.pop(key, None)
+        result[name] = value
     return result
 
 

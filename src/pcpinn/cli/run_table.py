@@ -55,8 +55,7 @@ def _add_forward(table: Table, result: dict[str, Any]) -> None:
         )
     if errors.get("estimate") is not None:
         certificate = result.get("certificate") or {"how": "finer discretisations"}
-        bound = "" if errors.get("bound") is None else f"; bound {number(errors['bound'])}"
-        table.add_row("error estimate", number(errors["estimate"]), f"without reference: {certificate['how']}{bound}")
+        table.add_row("error estimate", number(errors["estimate"]), f"without reference: {certificate['how']}")
     _add_times(table, result)
     newton = result.get("newton")
     if newton is not None:

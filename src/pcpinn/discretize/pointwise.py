@@ -300,7 +300,10 @@ def _values(value: Any, shape: tuple[int, ...], x: Tensor, label: str, over_time
 
 
 def _shaped(part: Any, shape: tuple[int, ...], x: Tensor, label: str, over_time: bool) -> Tensor:
-    """Make a tensor of the wanted shape; numbers and None spread, anything else must fit."""
+    """Make a tensor of the wanted shape; numbers and None spread, anything else must fit, but for axes of length 1.
+
+    In one dimension a gradient is (1,), so that u.grad as a source or u.grad[0] of a vector as its flux leave no doubt.
+    """
     if part is None:
         return x.new_zeros(shape)
     if isinstance(part, int | float):
@@ -312,12 +315,18 @@ def _shaped(part: Any, shape: tuple[int, ...], x: Tensor, label: str, over_time:
     if part.shape != shape:
         if part.ndim == 0:
             return part.to(x.dtype).expand(shape)
+        if part.ndim != len(shape) and _without_ones(part.shape) == _without_ones(shape):
+            return part.to(x.dtype).reshape(shape)
         raise PcpinnError(
             f"{label} has shape {tuple(part.shape)}, expected {shape}",
             "functions see one point: x is (d,), a scalar's value is () and its gradient (d,)"
             + (", d counting space alone; the time derivative is u.dt" if over_time else ""),
         )
     return part if part.dtype == x.dtype else part.to(x.dtype)
+
+
+def _without_ones(shape: Sequence[int]) -> tuple[int, ...]:
+    return tuple(length for length in shape if length != 1)
 
 
 def guard(function: Callable[..., Tensor], *args: Tensor) -> Tensor:

@@ -42,7 +42,9 @@ class Architecture:
             raise PcpinnError(
                 f"initialisation={self.initialisation!r} is not a choice", f"use {', '.join(INITIALISATIONS)}"
             )
-        if (self.initialisation == "radial") != (self.activation == "exp") or (self.activation == "exp" and self.depth != 1):
+        if (self.initialisation == "radial") != (self.activation == "exp") or (
+            self.activation == "exp" and self.depth != 1
+        ):
             raise PcpinnError(
                 f"initialisation={self.initialisation} with activation={self.activation} and depth={self.depth}",
                 "radial units are one layer of exponentials: initialisation=radial, activation=exp, depth=1",

@@ -169,9 +169,18 @@ class Problem:
         ends = {"initial", "final"} if self.over_time else set()  # what is needed there depends on the order in time
         silent = sorted(set(names) - set(self.conditions) - set(partners) - ends)
         if silent:
+            if self.flux is None:
+                meaning = (
+                    "there is no flux, so nothing is imposed. Right where the solution flows out (say Neumann(0) there); where "
+                    "it flows in, give its values with Dirichlet."
+                )
+            else:
+                meaning = (
+                    "taken as natural, flux . n = 0. Say Neumann(0) there if that is meant; an outflow whose transport is part "
+                    "of the flux needs Natural(lambda x, n, u: flux(x, u) @ n)."
+                )
             warnings.warn(
-                f"no condition on {', '.join(map(repr, silent))}: taken as natural, flux . n = 0. "
-                f"Say Neumann(0) there if that is meant.",
+                f"no condition on {', '.join(map(repr, silent))}: {meaning}",
                 PcpinnWarning,
                 stacklevel=3,
             )

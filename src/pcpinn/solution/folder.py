@@ -1,8 +1,10 @@
 """Runs on disk: JSON, safetensors and CSV only, so that opening a stranger's run cannot execute a stranger's code.
 
-run.json               problem, settings, fields: written when training starts
+run.json               problem, settings, fields: written when training starts; to an accuracy, at once
 mesh.safetensors       where it is trained
-checkpoint.safetensors the last state of the training; of a march the windows that are done, until all are
+checkpoint.safetensors the last state of the training; of a march the windows that are done, until all are; to an accuracy
+                       the plan, until it is reached
+networks/              to an accuracy: a folder of a run for each network, until the accuracy is reached
 network.safetensors    the trained network
 history.csv            loss by iteration
 result.json            errors, times, sizes
@@ -37,8 +39,8 @@ FORMAT = 1
 AnyNetwork = Network | MarchedNetwork
 
 
-def create_run(folder: Path, record: dict[str, Any], mesh: AnyMesh) -> None:
-    """Make the folder with run.json and the mesh in one move: it is there whole, or not at all.
+def create_run(folder: Path, record: dict[str, Any], mesh: AnyMesh | None) -> None:
+    """Make the folder with run.json and the mesh, if it is known, in one move: it is there whole, or not at all.
 
     Raises:
         PcpinnError: when the folder exists with something in it, or cannot be written.
@@ -51,7 +53,8 @@ def create_run(folder: Path, record: dict[str, Any], mesh: AnyMesh) -> None:
         staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
         staging.chmod(0o755)
         write_json(staging / "run.json", {"format": FORMAT, **record})
-        write_mesh(staging / "mesh.safetensors", mesh)
+        if mesh is not None:
+            write_mesh(staging / "mesh.safetensors", mesh)
         if folder.is_dir():
             folder.rmdir()
         staging.rename(folder)
@@ -62,6 +65,12 @@ def create_run(folder: Path, record: dict[str, Any], mesh: AnyMesh) -> None:
     finally:
         if staging is not None and staging.exists():
             shutil.rmtree(staging, ignore_errors=True)
+
+
+def settle_run(folder: Path, record: dict[str, Any], mesh: AnyMesh) -> None:
+    """Replace record and mesh of a run that was begun before these were known."""
+    write_mesh(folder / "mesh.safetensors", mesh)
+    write_json(folder / "run.json", {"format": FORMAT, **record})
 
 
 def require_free(folder: Path) -> None:

@@ -69,7 +69,7 @@ class Reference:
 
 
 # Keys of `errors` in result.json: against the reference, by part, and without a reference.
-ERRORS = ("l2re", "l1re", "mse", "mae", "max", "field", "training", "discretisation", "estimate", "bound")
+ERRORS = ("l2re", "l1re", "mse", "mae", "max", "field", "training", "discretisation", "estimate")
 
 
 def metrics(u: np.ndarray, r: np.ndarray) -> dict[str, float | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 SAFETY = 1.5  # an answer is accepted when this many times its estimated error is within what was asked
@@ -34,7 +34,8 @@ class Verdict:
         limited_by: mesh, time step, network, iterations, time, memory, ill-posedness, estimate or newton; None if reached.
         advice: what to do about it.
         fields: the estimate of each field that counts.
-        quantity: what the accuracy is of, if a quantity was asked for; then nothing is said of the fields.
+        quantity: what the accuracy is of, if a quantity was asked for; then the fields are not judged.
+        of_fields: then the estimated error of the fields themselves, which may be much larger; None where there is none.
     """
 
     asked: float | None = None
@@ -44,6 +45,7 @@ class Verdict:
     advice: str | None = None
     fields: Mapping[str, float] = field(default_factory=dict)
     quantity: str | None = None
+    of_fields: float | None = None
 
     @property
     def message(self) -> str:
@@ -53,8 +55,19 @@ class Verdict:
         known = "no error estimate" if self.estimate is None else f"estimated error {self.estimate:.1e}"
         what = f"accuracy {self.asked:g}" + ("" if self.quantity is None else f" of the {self.quantity}")
         if self.reached:
-            return f"{what} reached: {known}"
+            return f"{what} reached: {known}" + ("" if self.quantity is None else f"; {self._fields_in_words}")
         return f"NOT REACHED: {what} was asked, {known}; limited by {self.limited_by}: {self.advice}"
+
+    @property
+    def _fields_in_words(self) -> str:
+        error = "an unknown error" if self.of_fields is None else f"an estimated error of {self.of_fields:.1e}"
+        return f"the fields themselves are not judged and have {error}"
+
+    def for_quantity(self, label: str, of_fields: float | None) -> Verdict:
+        """This verdict as one on a quantity alone, beside which the error of the fields is said."""
+        own = replace(self, quantity=label, of_fields=of_fields)
+        words = f"{own._fields_in_words}: for these solve without quantity="
+        return replace(own, advice=words if own.advice is None else f"{own.advice}; {words}")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

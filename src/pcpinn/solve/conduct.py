@@ -72,11 +72,15 @@ class Run:
             return read_mesh_arrays(self.out / "mesh.safetensors")
         return given or make()
 
-    def begin(self, mesh: AnyMesh) -> None:
+    def begin(self, mesh: AnyMesh | None) -> None:
         """Make the folder, unless the run goes on in one."""
         if self.out is not None and not self.resume:
-            settings = self.settings.to_dict()
-            create_run(self.out, {**self.facts, "kind": self.kind, "fields": self._fields, "settings": settings}, mesh)
+            create_run(self.out, self.record, mesh)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What run.json holds."""
+        return {**self.facts, "kind": self.kind, "fields": self._fields, "settings": self.settings.to_dict()}
 
     def ready(self) -> None:
         """Training begins now."""

@@ -67,10 +67,11 @@ def solve(
             optimiser=GaussNewton(iterations=60), time=March(steps=100), newton=...), single keys of theirs (size=0.05), and
             accuracy, seed, device, precision, time_limit, memory, certify, checkpoint_every. `pcpinn settings` lists them all.
 
-    At its time limit (seconds of training, those before a resume included) a solve returns what it has; a march, which has no
-    answer before its end, raises and keeps the finished windows for `resume`.
+    At its time limit (seconds of training, those before a resume included; to an accuracy, of everything) a solve returns what
+    it has. A march with given steps, which has no answer before its end, raises and keeps the finished windows for `resume`.
 
     Raises:
+        NoAnswer: to an accuracy, where a march cannot be done in time, or at all; with a verdict. The folder can be resumed.
         PcpinnError: for anything the user can correct; nothing has been written then, except by a march that reaches its time
             limit or diverges on the way.
     """
@@ -84,14 +85,16 @@ def solve(
     }
     judged = chosen.run.accuracy is not None
     first = None if isinstance(on, SlabMesh) else on
-    adaptable = judged and not resume and first is on and Wish(chosen).adaptable
+    adaptable = judged and first is on and Wish(chosen).adaptable
     if quantity is not None and (problem.over_time or not adaptable):
         raise PcpinnError(
             "quantity= is for steady problems whose mesh is left to the solver",
             "leave mesh and size out, or ask the solution: solution.integrate(f), solution.flux(on)",
         )
     if adaptable:
-        solution = solve_adaptively(problem, chosen, **options, first=first, start=start, quantity=quantity)
+        solution = solve_adaptively(
+            problem, chosen, **options, resume=resume, first=first, start=start, quantity=quantity
+        )
     elif chosen.marches:
         if start is not None:
             raise PcpinnError(

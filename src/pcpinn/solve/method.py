@@ -39,7 +39,8 @@ class Options(Recipe):
         device: auto (a GPU if there is one), cpu or cuda.
         precision: of the network: float64 or float32.
         time_limit: seconds of training; with an accuracy, of the whole solve, 600 if not given. A solve then returns what it
-            has; a march, which has no answer before its end, stops with an error and can be continued with `pcpinn resume`.
+            has; a march with given steps, which has no answer before its end, stops with an error and can be continued with
+            `pcpinn resume`.
         memory: GiB that the preconditioner and Gauss-Newton's matrices may each take (the latter a quarter of a GPU's memory
             if that is more).
         certify: estimate the total error on a finer discretisation at the end.

@@ -117,7 +117,7 @@ def run(
         except PcpinnError as error:  # the answer stands without its certificate
             progress.note(f"no error estimate: {error.problem}")
     if certificate is not None:
-        errors["estimate"], errors["bound"] = certificate.estimate, certificate.bound
+        errors["estimate"] = certificate.estimate
         if network.parameter_count > system.size and certificate.estimate > 5 * (errors["training"] or math.inf):
             progress.note(
                 f"{network.parameter_count} weights on {system.size} degrees of freedom: the network fits the nodes better than "

@@ -166,6 +166,29 @@ def test_the_command_line_ends_with_the_verdict(capfd, tmp_path):
     assert not (tmp_path / "d").exists()
 
 
+def test_two_accuracies_are_refused(capfd, tmp_path):
+    (tmp_path / "mine.py").write_text(FILE)
+    file, common = tmp_path / "mine.py", ("--device", "cpu", "--json", "--out")
+    for key in ("accuracy", "run.accuracy"):
+        code, _, err = run(capfd, "solve", file, "--accuracy", "1e-2", "--set", f"{key}=1e-3", *common, tmp_path / "a")
+        assert code == 2
+        assert "contradict" in err
+    assert run(capfd, "solve", file, "--seed", "1", "--set", "seed=2", *common, tmp_path / "a")[0] == 2
+    assert not (tmp_path / "a").exists()
+    code, out, _ = run(capfd, "solve", file, "--accuracy", "1e-2", "--set", "accuracy=0.01", *common, tmp_path / "a")
+    assert code == 0
+    assert json.loads(out)["verdict"]["asked"] == 0.01
+
+
+def test_a_verdict_on_a_quantity_tells_of_the_fields():
+    found = judge(1e-2, {"drag": 1e-3}, "mesh").for_quantity("drag", 0.15)
+    assert found.reached
+    assert "estimated error of 1.5e-01" in found.message
+    assert found.to_dict()["of_fields"] == 0.15
+    missed = judge(1e-4, {"drag": 1e-3}, "mesh").for_quantity("drag", None)
+    assert "unknown error" in missed.message
+
+
 def test_prepared_to_an_accuracy(capfd, tmp_path):
     (tmp_path / "mine.py").write_text(FILE)
     file, packed = tmp_path / "mine.py", tmp_path / "m.pcpinn"
@@ -248,7 +271,6 @@ def test_a_march_with_given_steps_is_judged(tmp_path, steps, scheme):
     assert pc.certify(solution).estimate == pytest.approx(solution.verdict.estimate)
 
 
-@pytest.mark.parametrize("key", [{"certify": False}, {"checkpoint_every": 5.0}])
-def test_what_an_adaptive_solve_does_not_read_is_refused(key):
+def test_what_an_adaptive_solve_does_not_read_is_refused():
     with pytest.raises(PcpinnError, match="has no effect here"):
-        pc.solve(layer(), accuracy=1e-2, **key)
+        pc.solve(layer(), accuracy=1e-2, certify=False)

@@ -29,7 +29,9 @@ from ..start import Start
 from .fields import counted, scales
 from .level import Elements, Level
 from .limits import Limits
+from .plan_file import SteadyPlan
 from .space import Adapted, adapt, shape_of
+from .unfinished import Unfinished
 from .wish import Wish, first_mesh
 
 _DISCRETE = 0.35  # parts of the accuracy for the discretisation and the training; with the safety they fill it
@@ -40,15 +42,19 @@ _DENSER = 2  # times that a mesh is refined because a network is wrong between i
 _WIDTHS = (20, 28, 40, 56)
 
 
-def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progress) -> Solution:
+def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progress, unfinished: Unfinished) -> Solution:
     """Solve a problem without a time of its own: a mesh first, then a network on it, larger where needed."""
     settings = wish.settings(problem.domain.dimension)
     elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
-    mesh = first_mesh(problem, settings, wish.mesh)
     goal = None if wish.quantity is None else Goal.of(wish.quantity, problem)
     target = (_DISCRETE if goal is None else _QUANTITY) * wish.accuracy
-    adapted = adapt(problem, mesh, elements, target, limits, progress, wish.start, goal)
-    return Trainer(problem, wish, adapted, limits, progress, goal).solution()
+
+    def plan() -> Adapted:
+        mesh = first_mesh(problem, settings, wish.mesh)
+        return adapt(problem, mesh, elements, target, limits, progress, wish.start, goal)
+
+    adapted = unfinished.plan(SteadyPlan(problem, elements), plan)
+    return Trainer(problem, wish, adapted, limits, progress, goal, unfinished).solution()
 
 
 class Trainer:
@@ -62,9 +68,11 @@ class Trainer:
         limits: Limits,
         progress: Progress,
         goal: Goal | None = None,
+        unfinished: Unfinished | None = None,
     ) -> None:
         self.problem, self.wish, self.adapted = problem, wish, adapted
         self.limits, self.progress, self.goal = limits, progress, goal
+        self.unfinished = unfinished or Unfinished()
         self.rounds: list[dict[str, Any]] = []
 
     def solution(self) -> Solution:
@@ -76,7 +84,13 @@ class Trainer:
         widths, denser = list(self._widths()), 0
         while widths:
             width = widths[0]
-            solution = self._train(width, start, denser)
+            try:
+                solution = self._train(width, start, denser)
+            except PcpinnError as error:
+                if best is None:
+                    raise
+                self.progress.note(f"width {width}: {error.problem}; the smaller network's answer stands")
+                break
             fields, training = self._errors(level, solution)
             limited = self.adapted.limited_by or (self._blame(solution, training) if self.goal is None else "mesh")
             judged = counted(self.problem, fields)
@@ -84,9 +98,8 @@ class Trainer:
             if self.goal is None:
                 verdict = judge(wish.accuracy, judged, limited)
             else:
-                verdict = replace(
-                    judge(wish.accuracy, self._of_quantity(self.goal, solution), limited), quantity=self.goal.label
-                )
+                of_quantity = judge(wish.accuracy, self._of_quantity(self.goal, solution), limited)
+                verdict = of_quantity.for_quantity(self.goal.label, solution.result["errors"]["estimate"])
             self.rounds.append({"width": width, "estimate": verdict.estimate, "training": training})
             estimate = "unknown" if verdict.estimate is None else f"{verdict.estimate:.1e}"
             self.progress.note(
@@ -148,14 +161,20 @@ class Trainer:
             chosen["network.width"] = width
         settings = limits_of(wish.settings(self.problem.domain.dimension, chosen), self.limits)
         start = grown or wish.start or _function(self.adapted.first, self.adapted.first_u)
-        return run(
-            preconditioned_loss,
+        mesh = self._dense_mesh(settings, denser)
+        return self.unfinished.network(
             self.problem,
-            settings,
-            progress=self.progress,
-            mesh=self._dense_mesh(settings, denser),
-            start=start,
-            relinearised=preconditioned_loss,
+            lambda out, resume: run(
+                preconditioned_loss,
+                self.problem,
+                settings,
+                out=out,
+                resume=resume,
+                progress=self.progress,
+                mesh=mesh,
+                start=start,
+                relinearised=preconditioned_loss,
+            ),
         )
 
     def _dense_mesh(self, settings: Settings, denser: int) -> Mesh:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import torch
 from ...discretize.transfer import by_field, values_in_cells
 from ...errors import PcpinnError, PcpinnWarning
 from ...mesh.slab_mesh import SlabMesh
+from ...network.marched import MarchedNetwork
+from ...network.placed_march import PlacedMarch
 from ...problem.first_order import first_order
 from ...problem.problem import Problem
 from ..settings import Settings
@@ -59,17 +62,28 @@ def march_distances(finest: DiscreteMarch, network: Any) -> np.ndarray:
     edges = np.concatenate([[0], (own[1:] + own[:-1] + 1) // 2, [count]])
     quadrature = space.quadrature
     x = quadrature.x.reshape(-1, space.mesh.dimension)
+    at = _at_moments(network, x)
     error, size = np.zeros(len(space.fields)), np.zeros(len(space.fields))
     for k, step in enumerate(own):
         values = finest.within(int(step), PLACES)
         for j, place in enumerate(PLACES):  # between the time levels too: at the ends of steps errors are the least
             weight = lengths[edges[k] : edges[k + 1]].sum() * WEIGHTS[j]
-            t = times[step] + place * lengths[step]
-            points = np.column_stack([x, np.full(len(x), t)])
-            with torch.no_grad():
-                u = network(torch.as_tensor(points).to(network.theta)).double().cpu().numpy()
-            u = u.reshape(*quadrature.dx.shape, -1)
+            u = at(times[step] + place * lengths[step]).double().cpu().numpy().reshape(*quadrature.dx.shape, -1)
             known = np.stack([values_in_cells(space, c, values[j]) for c in range(space.components)], axis=-1)
             error += weight * by_field(space, np.einsum("cq,cqk->k", quadrature.dx, (u - known) ** 2))
             size += weight * by_field(space, np.einsum("cq,cqk->k", quadrature.dx, known**2))
     return np.sqrt(error) / np.maximum(np.sqrt(size), 1e-14 * (np.sqrt(size).max() or 1.0))
+
+
+def _at_moments(network: Any, x: np.ndarray) -> Callable[[float], torch.Tensor]:
+    """A network of space and time at points x (n, d) of space, as a function of the moment."""
+    points = torch.as_tensor(x).to(network.theta)
+    if isinstance(network, MarchedNetwork):
+        return PlacedMarch(network, points).at
+
+    def at(t: float) -> torch.Tensor:
+        with torch.no_grad():
+            values: torch.Tensor = network(torch.column_stack([points, torch.full_like(points[:, 0], t)]))
+            return values
+
+    return at

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,21 +23,30 @@ from ...solution.verdict import Verdict, judge
 from ..march.march import march
 from .accuracy import limits_of
 from .fields import counted, scales
+from .first_march import first_march
 from .level import Elements
 from .limits import Limits
 from .march_error import march_distances
+from .plan_file import MarchPlan
 from .steps import AdaptedMarch, Steps, adapt_march
+from .unfinished import Unfinished
 from .wish import Wish, first_mesh
 
 _SPACE, _TIME, _TRAINED = 0.22, 0.13, 0.25  # parts of the accuracy
 _FIRST_STEPS = 8
 _ORDER = 3
-_UNITS = {1: (2, 80, 640), 2: (6, 300, 1500), 3: (6, 400, 1000)}  # nodes per unit of the first network; least and most units
+_UNITS = {
+    1: (2, 80, 640),
+    2: (6, 300, 1500),
+    3: (6, 400, 1000),
+}  # nodes per unit of the first network; least and most units
 _GROWTH = (1, 2, 4)
 _EVEN = 4.0  # largest ratio of mean and least length of cells that counts as even
 
 
-def solve_over_time(problem: Problem, wish: Wish, limits: Limits, progress: Progress) -> Solution:
+def solve_over_time(
+    problem: Problem, wish: Wish, limits: Limits, progress: Progress, unfinished: Unfinished
+) -> Solution:
     """Solve a problem over time: steps and mesh first, then a march of networks, larger ones where needed."""
     users, problem = problem, first_order(problem)
     domain = problem.domain
@@ -45,20 +56,34 @@ def solve_over_time(problem: Problem, wish: Wish, limits: Limits, progress: Prog
     times = np.linspace(domain.start, domain.end, _FIRST_STEPS + 1)
     steps = Steps("radau", _ORDER, times)
     targets = (_SPACE * wish.accuracy, _TIME * wish.accuracy)
-    adapted = adapt_march(problem, first_mesh(problem, settings, wish.mesh), elements, steps, targets, limits, progress)
+    adapted = unfinished.plan(
+        MarchPlan(problem, elements, steps),
+        lambda: adapt_march(
+            problem, first_mesh(problem, settings, wish.mesh), elements, steps, targets, limits, progress
+        ),
+    )
+
+    def train(width: int, on: AdaptedMarch, progress: Progress) -> Solution:
+        return unfinished.network(
+            problem, lambda out, resume: _train(problem, wish, on, width, limits, progress, out, resume)
+        )
+
     best: tuple[float, Solution, Verdict] | None = None
-    rounds, since = [], limits.clock.seconds
+    rounds, since, plan, coarser = [], limits.clock.seconds, adapted, None
     widths = (0,) if wish.fixes("network", "optimiser") else _widths(problem, adapted)
     for width in widths:
         try:
-            solution = _train(problem, wish, adapted, width, limits, progress)
+            if best is None:
+                solution, plan, coarser = first_march(wish.accuracy, adapted, partial(train, width), limits, progress)
+            else:
+                solution = train(width, plan, progress)
         except PcpinnError as error:
             if best is None:
                 raise
             progress.note(f"width {width}: {error.problem}; the smaller network's answer stands")
             break
         fields = _errors(adapted, solution, problem)
-        limited = adapted.limited_by or "network"
+        limited = coarser or adapted.limited_by or "network"
         verdict = judge(wish.accuracy, counted(problem, fields), limited)
         estimate = np.inf if verdict.estimate is None else verdict.estimate
         rounds.append({"width": width, "estimate": verdict.estimate})
@@ -72,7 +97,7 @@ def solve_over_time(problem: Problem, wish: Wish, limits: Limits, progress: Prog
     _, solution, verdict = best
     if problem is not users:  # the rates are not part of the answer
         shown = replace(solution.network.plan, shown=users.components)
-        network = MarchedNetwork(solution.network.base, shown, adapted.steps.times, solution.network.theta.detach())
+        network = MarchedNetwork(solution.network.base, shown, solution.network.times, solution.network.theta.detach())
         solution = replace(solution, network=network, fields=users.unknowns, problem=users)
     solution.result["verdict"] = verdict.to_dict()
     solution.result["errors"]["estimate"] = verdict.estimate
@@ -92,7 +117,14 @@ def _widths(problem: Problem, adapted: AdaptedMarch) -> tuple[int, ...]:
 
 
 def _train(
-    problem: Problem, wish: Wish, adapted: AdaptedMarch, width: int, limits: Limits, progress: Progress
+    problem: Problem,
+    wish: Wish,
+    adapted: AdaptedMarch,
+    width: int,
+    limits: Limits,
+    progress: Progress,
+    out: Path | None = None,
+    resume: bool = False,
 ) -> Solution:
     steps, level = adapted.steps, adapted.level
     chosen: dict[str, Any] = {
@@ -109,14 +141,16 @@ def _train(
     }
     settings = limits_of(wish.settings(problem.dimension, chosen), limits)
     mesh = _dense_mesh(problem, adapted, width, limits)
-    return march(problem, settings, progress=progress, mesh=SlabMesh(mesh, steps.times))
+    return march(problem, settings, progress=progress, mesh=SlabMesh(mesh, steps.times), out=out, resume=resume)
 
 
 def _units(problem: Problem, mesh: Mesh, width: int) -> dict[str, Any]:
     """Gaussian units where the cells are; or waves on a ring whose cells are about even, where nothing is local."""
     lengths = np.ptp(mesh.nodes[mesh.vertices], axis=1).max(axis=1)
-    ring = mesh.dimension == 1 and bool(problem.periodic_pairs) and all(
-        len(problem.conditions[name]) == len(problem.unknowns) for name, _ in problem.periodic_pairs
+    ring = (
+        mesh.dimension == 1
+        and bool(problem.periodic_pairs)
+        and all(len(problem.conditions[name]) == len(problem.unknowns) for name, _ in problem.periodic_pairs)
     )
     uneven = lengths.mean() / lengths.min()
     if ring and width and uneven <= _EVEN:  # as short as the smallest cells need them
@@ -128,7 +162,8 @@ def _units(problem: Problem, mesh: Mesh, width: int) -> dict[str, Any]:
 
 def _dense_mesh(problem: Problem, adapted: AdaptedMarch, units: int, limits: Limits) -> Mesh:
     """The adapted mesh, refined until it has two nodes per unit of the network."""
-    mesh, size = adapted.mesh, adapted.level.base.space.size // problem.components
+    mesh, finest = adapted.mesh, adapted.level.base.space
+    size = finest.size // problem.components * mesh.cell_count // finest.mesh.cell_count
     shape = problem.domain.shape if isinstance(problem.domain, SpaceTime) else None
     while size < 2 * units and limits.affords(size * 2**mesh.dimension, mesh.dimension):
         mesh, size = refined(mesh, shape), size * 2**mesh.dimension

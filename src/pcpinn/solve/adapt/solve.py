@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
 from ...problem.problem import Problem
 from ...progress import Progress
-from ...solution.folder import finish_run
+from ...solution.folder import finish_run, read_mesh_arrays, settle_run
+from ...solution.no_answer import NoAnswer
 from ...solution.reference import Reference, compare
 from ...solution.solution import Solution
 from ..conduct import Run
@@ -22,12 +24,14 @@ from ..start import Start
 from .accuracy import solve_steady
 from .limits import Limits
 from .marched import solve_over_time
+from .stepping import StepFailed
+from .steps import TooLong
+from .unfinished import ASKED, Unfinished, as_asked, require_same
 from .wish import Wish
 
 USUAL_LIMIT = 600.0  # seconds
 _NOT_READ = {
     "certify": "to an accuracy the error is always estimated",
-    "checkpoint_every": "a run to an accuracy writes its folder at the end",
 }
 
 
@@ -39,19 +43,25 @@ def solve_adaptively(
     reference: Reference | None = None,
     progress: Progress | None = None,
     record: Mapping[str, Any] | None = None,
+    resume: bool = False,
     first: Mesh | None = None,
     start: Start | None = None,
     quantity: Wanted | None = None,
 ) -> Solution:
-    """Solve a problem to the accuracy of the settings; arguments as of `pcpinn.solve`. The folder is written at the end.
+    """Solve a problem to the accuracy of the settings; arguments as of `pcpinn.solve`.
 
+    The folder begins at once: with what was asked, then the plan, then each network, so that a killed run can be resumed.
     `first` is the mesh of space to begin with; by default a coarse one is made.
     """
     for key, why in _NOT_READ.items():
         if f"run.{key}" in settings.asked:
             raise PcpinnError(f"{key} has no effect here: {why}", f"leave {key} out, or fix everything: accuracy=None")
     refuse_ill_posed(problem)
-    own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record)
+    own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record, resume=resume)
+    asked = as_asked(problem, settings.to_dict(), None if quantity is None else quantity.label)
+    own.facts[ASKED] = asked
+    if resume and out is not None:
+        require_same(out, asked)
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)
     if problem.over_time and start is not None:
@@ -61,10 +71,22 @@ def solve_adaptively(
         )
     seconds = settings.run.time_limit
     limits = Limits(seconds if math.isfinite(seconds) else USUAL_LIMIT, settings.run.memory, own.clock)
+    own.begin(first)
+    if resume and out is not None and (out / "mesh.safetensors").exists():
+        begun = read_mesh_arrays(out / "mesh.safetensors")
+        first = begun if isinstance(begun, Mesh) else first
+    unfinished = Unfinished(out, own.clock, own.device, getattr(settings.network, "given", None))
     wish = Wish(settings, start, first, quantity)
-    solution = (solve_over_time if problem.over_time else solve_steady)(problem, wish, limits, own.progress)
+    try:
+        solution = _solve(problem, wish, limits, own.progress, unfinished)
+    except NoAnswer:
+        raise  # what there is stays, to be resumed with more time
+    except PcpinnError:
+        if out is not None and not resume:
+            shutil.rmtree(out, ignore_errors=True)
+        raise
     result = solution.result
-    result.update(own.facts)
+    result.update({k: v for k, v in own.facts.items() if k != ASKED})
     if reference is not None:  # only now: the verdict knows nothing of it
         errors = compare(solution(reference.points).reshape(len(reference.points), -1), reference, solution.names)
         result["errors"] |= errors
@@ -72,6 +94,18 @@ def solve_adaptively(
     result["time"] = own.clock.times(result["time"]["setup_s"], result["time"]["train_s"])
     if out is not None:
         own.settings = Settings.from_dict(solution.settings)
-        own.begin(solution.mesh)
+        settle_run(out, own.record, solution.mesh)
         finish_run(out, solution.network, solution.history, result)
+        unfinished.remove()
     return solution
+
+
+def _solve(problem: Problem, wish: Wish, limits: Limits, progress: Progress, unfinished: Unfinished) -> Solution:
+    """Raises: NoAnswer where steps of a discrete march already take too long, or cannot be solved."""
+    try:
+        way = solve_over_time if problem.over_time else solve_steady
+        return way(problem, wish, limits, progress, unfinished)
+    except TooLong as error:
+        raise NoAnswer(wish.accuracy, "time", error.problem, error.remedy) from error
+    except StepFailed as error:
+        raise NoAnswer(wish.accuracy, "time step", error.problem, error.remedy) from error

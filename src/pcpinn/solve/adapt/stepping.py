@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,14 +28,24 @@ class StepFailed(PcpinnError):
 
     Attributes:
         step: its number.
+        t: its end.
     """
 
     def __init__(self, step: int, t: float, why: str = "") -> None:
-        self.step = step
+        self.step, self.t = step, t
         super().__init__(
             f"the step to t = {t:g} cannot be solved{why}",
             "check signs and conditions; if they are right, the solution may not exist that long",
         )
+
+    def after(self, failed: Sequence[tuple[int, float]]) -> StepFailed:
+        """This failure, with what was tried before: (steps, moment at which one failed) of each march."""
+        return StepFailed(self.step, self.t, f"; {tried(failed)}") if len(failed) > 1 else self
+
+
+def tried(failed: Sequence[tuple[int, float]]) -> str:
+    """Marches that failed, in words."""
+    return "tried " + ", ".join(f"{count} steps (until t = {t:.3g})" for count, t in failed)
 
 
 @dataclass(frozen=True)

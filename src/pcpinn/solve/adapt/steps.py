@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -30,16 +31,26 @@ PLACES = np.array([0.0694, 0.33, 0.67, 0.9306])  # of a step where solutions are
 WEIGHTS = np.array([0.1739, 0.3261, 0.3261, 0.1739])
 _MOST_HALVINGS = 3
 _FAR = 0.2  # relative errors above this say that nothing is resolved yet, and not where: all cells, all steps are cut
-_HELPED = 0.8  # and so they are where the last cuts left more than this of an error: it comes from elsewhere, or from before
+_HELPED = (
+    0.8  # and so they are where the last cuts left more than this of an error: it comes from elsewhere, or from before
+)
 
 
 class TooLong(PcpinnError):
-    """A level of planning takes more time than there is."""
+    """A level of planning takes more time than there is.
 
-    def __init__(self, seconds: float) -> None:
+    Args:
+        seconds: the time limit.
+        done, total: steps that are solved, and steps of the level.
+        took: seconds that these took.
+    """
+
+    def __init__(self, seconds: float, done: int, total: int, took: float) -> None:
+        each = took / done
         super().__init__(
-            f"choosing mesh and steps does not come to an end within the time limit of {seconds:g} s",
-            "allow more time (time_limit=...), or ask for less accuracy",
+            f"choosing mesh and steps does not come to an end within the time limit of {seconds:g} s: {done} of {total} steps "
+            f"are solved, {each:.2g} s each, so that all of them take about {each * total:.2g} s",
+            f"allow more time (time_limit={_round_up(4 * each * total)}), or ask for less accuracy",
         )
 
 
@@ -147,7 +158,17 @@ class MarchLevel:
 
 @dataclass(frozen=True)
 class AdaptedMarch:
-    """The outcome: the last level, how far its estimate can be trusted, and what ended the loop early, if something did."""
+    """The outcome of planning.
+
+    Attributes:
+        level: the last level.
+        mesh, steps: to train on.
+        trust: how far the estimate of the last level can be trusted.
+        limited_by: what ended the loop early, if something did.
+        history: degrees of freedom, steps, and errors by space and by time, by level.
+        coarser: meshes and steps of earlier levels, the coarsest first.
+        failed: (steps, moment) of marches in which a step could not be solved.
+    """
 
     level: MarchLevel
     mesh: Mesh
@@ -155,6 +176,8 @@ class AdaptedMarch:
     trust: float
     limited_by: str | None
     history: list[tuple[int, int, float, float]] = field(default_factory=list)
+    coarser: list[tuple[Mesh, Steps]] = field(default_factory=list)
+    failed: list[tuple[int, float]] = field(default_factory=list)
 
 
 def adapt_march(
@@ -173,26 +196,27 @@ def adapt_march(
     """
     history: list[tuple[int, int, float, float]] = []
     levels: list[MarchLevel] = []
-    part, limited, failures, last_parts = LEAST_TRUST, None, 0, (np.inf, np.inf)
+    part, limited, last_parts = LEAST_TRUST, None, (np.inf, np.inf)
+    failed: list[tuple[int, float]] = []
     while True:
         count = len(steps.times) - 1
         progress.stage(f"plan {len(history) + 1}: {mesh.cell_count} cells, {count} steps", 3 * count)
         try:
-            level = _march_level(problem, mesh, elements, steps, progress, limits, quiet=bool(history) or failures > 0)
+            level = _march_level(problem, mesh, elements, steps, progress, limits, quiet=bool(history) or bool(failed))
         except TooLong:
             if not levels:
                 raise
             limited = "time"
             break
-        except StepFailed as failed:
-            failures += 1
-            if failures > 6 or limits.exceeded(0, mesh.dimension) is not None:
+        except StepFailed as failure:
+            failed.append((count, failure.t))
+            if len(failed) > 6 or limits.exceeded(0, mesh.dimension) is not None:
                 if not levels:
-                    raise
+                    raise failure.after(failed) from None
                 limited = "time step"
                 break
             often = np.ones(count, dtype=int)
-            steps = steps.halved(np.arange(count) >= max(0, failed.step - 1), often)
+            steps = steps.halved(np.arange(count) >= max(0, failure.step - 1), often)
             continue
         levels.append(level)
         part = _trust(levels)
@@ -231,21 +255,25 @@ def adapt_march(
         limits.mark()
         mesh, steps = new_mesh, new_steps
     last = levels[-1].base  # of the last level that was solved
-    return AdaptedMarch(levels[-1], last.space.mesh, replace(steps, times=last.times), part, limited, history)
+    coarser = [(m.base.space.mesh, replace(steps, times=m.base.times)) for m in levels[:-1]]
+    return AdaptedMarch(
+        levels[-1], last.space.mesh, replace(steps, times=last.times), part, limited, history, coarser, failed
+    )
 
 
 def _march_level(
     problem: Problem, mesh: Mesh, elements: Elements, steps: Steps, progress: Progress, limits: Limits, quiet: bool
 ) -> MarchLevel:
-    done = 0
+    done, began = 0, limits.clock.seconds
 
     def told(_: int) -> None:
         nonlocal done
         done += 1
         if limits.overdue:
-            raise TooLong(limits.seconds)
-        progress.count("steps", done, 3 * (len(steps.times) - 1))
+            raise TooLong(limits.seconds, done, total, limits.clock.seconds - began)
+        progress.count("steps", done, total)
 
+    total = 3 * (len(steps.times) - 1)
     with warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore", PcpinnWarning)
@@ -257,6 +285,12 @@ def _march_level(
     finer = march_discrete(finer_space, steps.scheme, steps.order, steps.times, told)
     finest = march_discrete(finer_space, steps.scheme, steps.order + 1, steps.times, told)
     return MarchLevel(base, finer, finest)
+
+
+def _round_up(seconds: float) -> int:
+    """To one digit, at least 10."""
+    unit = 10 ** max(1, math.floor(math.log10(max(seconds, 10))))
+    return math.ceil(seconds / unit) * unit
 
 
 def space_of(problem: Problem, mesh: Mesh, elements: Elements, times: np.ndarray) -> MarchSpace:

@@ -5,10 +5,28 @@ from __future__ import annotations
 import math
 
 from ...clock import Clock
+from ...errors import PcpinnError
 
 
 class OutOfTime(Exception):
     """The limit was reached in a window, which is lost: an answer at half of the times is none."""
+
+
+class MarchStopped(PcpinnError):
+    """A march that met its time limit.
+
+    Attributes:
+        windows: how many there are.
+        each: seconds that one takes.
+    """
+
+    def __init__(self, limit: float, done: int, windows: int, seconds: float, kept: bool) -> None:
+        self.windows, self.each = windows, seconds / (done + 1)
+        how = "continue the run with a longer one: pcpinn resume DIR --set time_limit=..."
+        super().__init__(
+            f"the time limit of {limit:g} s was reached after {done} of {windows} windows",
+            f"{how if kept else 'allow more'}, or take fewer steps or iterations",
+        )
 
 
 class Deadline:

@@ -29,7 +29,7 @@ from ..build import make_mesh, make_network, make_optimiser, refuse_free
 from ..conduct import Run
 from ..settings import Settings
 from .checkpoint import MarchCheckpoint
-from .deadline import Deadline, OutOfTime
+from .deadline import Deadline, MarchStopped, OutOfTime
 from .errors import MarchErrors
 from .kept import KeptP
 from .start import fit_start, guesses_for, space_weights, spread_biases
@@ -89,7 +89,7 @@ def march(
         try:
             thetas = [fit_start(network, space, plan, initial, settings, progress, deadline)]
         except OutOfTime:
-            raise _out_of_time(options.time_limit, 0, len(windows), kept=False) from None
+            raise MarchStopped(options.time_limit, 0, len(windows), training.seconds, kept=False) from None
     errors = MarchErrors(space, plan, mesh.times, reference, recipe.split_errors)
     progress.stage("marching", len(windows))
     known = initial[None].repeat(plan.steps.history, 1)
@@ -112,7 +112,9 @@ def march(
                 if checkpoint is not None:
                     checkpoint.write(thetas, reports, history, network, every)  # what is done stays
                 if isinstance(error, OutOfTime):
-                    raise _out_of_time(options.time_limit, number, len(windows), checkpoint is not None) from None
+                    raise MarchStopped(
+                        options.time_limit, number, len(windows), training.seconds, checkpoint is not None
+                    ) from None
                 raise
             reports.append(report)
             thetas.append(network.theta.detach().clone())
@@ -158,14 +160,6 @@ def march(
     if checkpoint is not None:
         checkpoint.remove()
     return solution
-
-
-def _out_of_time(limit: float, done: int, windows: int, kept: bool) -> PcpinnError:
-    how = "continue the run with a longer one: pcpinn resume DIR --set time_limit=..."
-    return PcpinnError(
-        f"the time limit of {limit:g} s was reached after {done} of {windows} windows",
-        f"{how if kept else 'allow more'}, or take fewer steps or iterations",
-    )
 
 
 def _windows(times: np.ndarray, per_window: int) -> list[tuple[np.ndarray, bool]]:

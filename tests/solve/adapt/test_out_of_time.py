@@ -1,0 +1,178 @@
+"""Marches that cannot be done: a coarser answer with a verdict, or a verdict that says what would be needed."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+import torch
+from cli.typed import run
+
+import pcpinn as pc
+from pcpinn.errors import PcpinnError
+from pcpinn.progress import Progress
+from pcpinn.solution.no_answer import NoAnswer
+from pcpinn.solve.adapt import accuracy, marched
+from pcpinn.solve.adapt.pace import Pace, TooSlow
+from pcpinn.solve.march.march import WindowSolver
+from pcpinn.solve.newton import NotConverged
+
+FILE = """
+import torch
+import pcpinn as pc
+problem = pc.Problem(
+    pc.Interval(0, 1).over(0, 1),
+    density=lambda x, u: u.value,
+    flux=lambda x, u: 0.1 * u.grad,
+    boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0),
+              "initial": pc.Initial(lambda x: torch.sin(torch.pi * x[0]))},
+)
+"""
+
+
+def heat():
+    space = {}
+    exec(FILE, space)
+    return space["problem"]
+
+
+def exact(points):
+    return np.sin(np.pi * points[:, 0]) * np.exp(-0.1 * np.pi**2 * points[:, 1])
+
+
+def slow_windows(monkeypatch, seconds, shorter_than=1.0):
+    """Each window of a march of networks, if it is short enough, takes so much longer."""
+    usual = WindowSolver.solve
+
+    def solve(self, window, *rest):
+        time.sleep(seconds if np.ptp(window.layers.times) < shorter_than else 0.0)
+        return usual(self, window, *rest)
+
+    monkeypatch.setattr(WindowSolver, "solve", solve)
+
+
+class Notes(Progress):
+    def __init__(self):
+        self.texts = []
+
+    def note(self, text):
+        self.texts.append(text)
+
+
+@pytest.mark.filterwarnings("ignore::pcpinn.errors.AccuracyWarning")
+def test_a_march_that_is_too_slow_is_done_on_a_coarser_plan(monkeypatch):
+    """16 steps of 0.8 s do not fit into what is left of 10 s."""
+    slow_windows(monkeypatch, 0.8, shorter_than=0.1)
+    monkeypatch.setattr(marched, "_WIDTHS", {1: (3, 5)})
+    notes = Notes()
+    solution = pc.solve(heat(), accuracy=1e-4, time_limit=10.0, device="cpu", progress=notes)
+    assert (solution.verdict.reached, solution.verdict.limited_by) == (False, "time")
+    steps = len(solution.network.times) - 1
+    planned = [level[1] for level in solution.result["adaptation"]["levels"]]
+    assert steps == planned[-2] < planned[-1]
+    assert any("steps of 0.8" in text and "are left" in text for text in notes.texts)
+    points = np.random.default_rng(0).random((500, 2))
+    true = np.linalg.norm(solution(points) - exact(points)) / np.linalg.norm(exact(points))
+    assert true < 1.5 * solution.verdict.estimate  # judged by the finest level
+
+
+def test_a_march_without_any_time_says_how_much_it_needs(monkeypatch, tmp_path, capfd):
+    slow_windows(monkeypatch, 0.5)
+    (tmp_path / "heat.py").write_text(FILE)
+    file, folder = tmp_path / "heat.py", tmp_path / "run"
+    options = ("--accuracy", "1e-2", "--device", "cpu", "--set", "time_limit=2.5", "--json", "--out", folder)
+    code, out, err = run(capfd, "solve", file, *options)
+    assert code == 3
+    verdict = json.loads(out)["verdict"]
+    assert (verdict["asked"], verdict["reached"], verdict["estimate"]) == (0.01, False, None)
+    assert verdict["limited_by"] == "time"
+    assert "steps of 0.5" in err
+    assert "time_limit=" in verdict["advice"]
+    code, out, err = run(capfd, "resume", folder, "--problem", file, "--set", "time_limit=60", "--json")
+    assert code == 0, err
+    assert json.loads(out)["verdict"]["reached"] is True
+
+
+def test_planning_out_of_time_says_how_much_it_needs():
+    with pytest.raises(NoAnswer, match=r"steps are solved, .* s each") as stop:
+        pc.solve(heat(), accuracy=1e-3, time_limit=0.05)
+    assert stop.value.verdict.limited_by == "time"
+
+
+def test_steps_of_networks_that_cannot_be_solved_are_named(monkeypatch):
+    """Newton's method fails in the networks of every plan, as where a discrete march found garbage."""
+
+    def solve(self, *_):
+        raise NotConverged("Newton's method does not converge at t = 0.1", "shorter steps")
+
+    monkeypatch.setattr(WindowSolver, "solve", solve)
+    with pytest.raises(NoAnswer, match="steps cannot be solved: a network with 16, 8 steps: Newton's method") as stop:
+        pc.solve(heat(), accuracy=1e-2, device="cpu")
+    assert stop.value.verdict.limited_by == "time step"
+
+
+def test_failures_of_the_finest_plan_leave_a_coarser_answer(monkeypatch):
+    usual = WindowSolver.solve
+
+    def solve(self, window, *rest):
+        if np.ptp(window.layers.times) < 0.1:
+            raise NotConverged("Newton's method does not converge", "shorter steps")
+        return usual(self, window, *rest)
+
+    monkeypatch.setattr(WindowSolver, "solve", solve)
+    solution = pc.solve(heat(), accuracy=1e-2, device="cpu")
+    assert len(solution.network.times) == 9
+    assert solution.verdict.reached
+
+
+def test_discrete_steps_that_cannot_be_solved_say_what_was_tried():
+    """u_t = u^2 from 2 blows up at t = 1/2."""
+    problem = pc.Problem(
+        pc.Interval(0, 1).over(0, 1),
+        density=lambda x, u: u.value,
+        flux=lambda x, u: u.grad,
+        source=lambda x, u: -(u.value**2),
+        boundary={"left": pc.Neumann(0.0), "right": pc.Neumann(0.0), "initial": pc.Initial(2.0)},
+    )
+    with pytest.raises(NoAnswer, match=r"tried 8 steps \(until t = 0\.\d+\), \d+ steps") as stop:
+        pc.solve(problem, accuracy=1e-2, device="cpu")
+    assert stop.value.verdict.limited_by == "time step"
+
+
+@pytest.mark.filterwarnings("ignore::pcpinn.errors.AccuracyWarning")
+def test_a_larger_network_that_fails_does_not_cost_the_answer(monkeypatch):
+    monkeypatch.setattr(accuracy, "_WIDTHS", (2, 3))
+    usual, notes = accuracy.Trainer._train, Notes()
+
+    def train(self, width, *rest):
+        if width == 3:
+            raise NotConverged("Newton's method does not converge", "another start")
+        return usual(self, width, *rest)
+
+    monkeypatch.setattr(accuracy.Trainer, "_train", train)
+    problem = pc.Problem(
+        pc.Interval(0, 1),
+        flux=lambda x, u: u.grad,
+        source=lambda x, u: -100 * torch.sin(20 * x[0]),
+        boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0)},
+    )
+    solution = pc.solve(problem, accuracy=1e-5, device="cpu", progress=notes)
+    assert solution.verdict.reached is False
+    assert any("the smaller network's answer stands" in text for text in notes.texts)
+
+
+def test_pace():
+    pace = Pace(Progress(), left=0.05)
+
+    def march():
+        pace.stage("marching", 100)
+        for k in range(1, 10):
+            time.sleep(0.01)
+            pace.update(k, 1.0)
+
+    with pytest.raises(TooSlow) as stop:
+        march()
+    assert 0.009 < stop.value.each < 0.05
+    pace.stage("errors")
+    pace.update(1, 1.0)
+    assert isinstance(stop.value, PcpinnError)
