@@ -29,6 +29,7 @@ from ..start import Start
 from .fields import counted, scales
 from .level import Elements, Level
 from .limits import Limits
+from .singular import singular_points
 from .space import Adapted, adapt, shape_of
 from .wish import Wish, first_mesh
 
@@ -143,6 +144,7 @@ class Trainer:
             "certify": False,
             "scales": scales(level.sizes, self.problem, float(np.sqrt(level.fine.space.quadrature.dx.sum()))),
             **self._features(level),
+            **singular_points(self.problem, level.mesh),
         }
         if width:
             chosen["network.width"] = width
@@ -165,7 +167,8 @@ class Trainer:
         """
         mesh, problem, weights = self.adapted.level.mesh, self.problem, 0
         if isinstance(settings.network, MLP):
-            place = Place([0.0] * mesh.dimension, [1.0] * mesh.dimension, problem.components)
+            box = [0.0] * mesh.dimension, [1.0] * mesh.dimension
+            place = Place(*box, problem.components, corners=settings.mesh.corners or ())
             weights = settings.network.architecture(place).parameter_count(mesh.dimension, problem.components)
         size, more = self.adapted.level.coarse.size, 2**mesh.dimension
         while size < _NODES_PER_WEIGHT * weights and self.limits.affords(size * more, mesh.dimension):
