@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..discretize.jumps import planes
 from ..errors import PcpinnError
 from ..files import read_tensors, write_tensors
 from ..solution.folder import mesh_from_tensors, mesh_tensors
@@ -42,8 +43,11 @@ _OF_THE_MESH = (
 def write_prepared(task: Task, path: Path) -> None:
     """Mesh the task's domain and pack everything that its solve needs but the equations."""
     adapted = task.settings.run.accuracy is not None  # the first mesh will do
-    make = first_mesh if adapted and Wish(task.settings).adaptable else make_mesh
-    mesh = task.mesh or make(task.problem, task.settings)
+    mesh = task.mesh
+    if mesh is None and adapted and Wish(task.settings).adaptable:
+        mesh = first_mesh(task.problem, task.settings, planes=() if task.problem.over_time else planes(task.problem))
+    elif mesh is None:
+        mesh = make_mesh(task.problem, task.settings)
     tensors, names = mesh_tensors(mesh)
     metadata: dict[str, Any] = {
         "prepared": _FORMAT,

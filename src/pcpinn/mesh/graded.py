@@ -14,7 +14,7 @@ _RINGS = 5  # each twice as wide as the one inside it, so that sizes grow at lea
 _STEEP = 0.15  # least median of size / distance in a ring: about a line, or a layer, it falls with the distance
 _NEAR = 8.0  # sizes of the smallest cells around it within which the point itself is looked for
 _CORNER = np.radians(30.0)
-_MOST = 12  # points
+_MOST = 16  # points
 _TRIED = 200  # vertices
 
 
@@ -27,10 +27,15 @@ class Graded:
     reach: float
 
 
-def graded_points(mesh: Mesh) -> list[Graded]:
+def graded_points(mesh: Mesh, likely: np.ndarray | None = None) -> list[Graded]:
     """Vertices about which cells grow in proportion to their distance, in all directions and 32-fold or more.
 
     Those with the smallest cells come first. Cells that are small along a line, as in a layer, have no such point.
+
+    Args:
+        mesh: adapted to a solution.
+        likely: (n,) bool, vertices that are taken rather than those beside them, such as crossings of interfaces; corners of
+            the domain are, too.
     """
     d = mesh.dimension
     if d == 1 or mesh.has_time:
@@ -40,7 +45,7 @@ def graded_points(mesh: Mesh) -> list[Graded]:
     size = np.abs(np.linalg.det(corners[:, 1:] - corners[:, :1])) ** (1 / d)
     at_vertex = np.full(len(mesh.nodes), np.inf)
     np.minimum.at(at_vertex, mesh.vertices, size[:, None])
-    turns = _turns(mesh)
+    turns = _turns(mesh) if likely is None else _turns(mesh) | likely
     cells, vertices = cKDTree(middle), cKDTree(mesh.nodes)
     widest = float(np.quantile(size, 0.9))
     open_ = at_vertex < widest / 2**_RINGS

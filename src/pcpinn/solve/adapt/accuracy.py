@@ -10,8 +10,10 @@ import numpy as np
 import torch
 
 from ...discretize.finite_elements import FiniteElements
+from ...discretize.jumps import planes
 from ...discretize.transfer import slopes, squares
 from ...errors import PcpinnError
+from ...mesh.crossed import uncrossed
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...network.dense import DenseNetwork
@@ -19,6 +21,7 @@ from ...network.grow import widened
 from ...network.recipe import MLP, Place
 from ...problem.problem import Problem
 from ...progress import Progress
+from ...recipes import PerAxis
 from ...solution.solution import Solution
 from ...solution.verdict import Verdict, judge
 from ..loss import preconditioned_loss
@@ -45,11 +48,13 @@ def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progres
     """Solve a problem without a time of its own: a mesh first, then a network on it, larger where needed."""
     settings = wish.settings(problem.domain.dimension)
     elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
-    mesh = first_mesh(problem, settings, wish.mesh)
+    found = planes(problem)
+    mesh = first_mesh(problem, settings, wish.mesh, found)
+    kinks = uncrossed(mesh, found)
     goal = None if wish.quantity is None else Goal.of(wish.quantity, problem)
     target = (_DISCRETE if goal is None else _QUANTITY) * wish.accuracy
     adapted = adapt(problem, mesh, elements, target, limits, progress, wish.start, goal)
-    return Trainer(problem, wish, adapted, limits, progress, goal).solution()
+    return Trainer(problem, wish, adapted, limits, progress, goal, kinks).solution()
 
 
 class Trainer:
@@ -63,7 +68,9 @@ class Trainer:
         limits: Limits,
         progress: Progress,
         goal: Goal | None = None,
+        kinks: PerAxis = (),
     ) -> None:
+        self.kinks = kinks
         self.problem, self.wish, self.adapted = problem, wish, adapted
         self.limits, self.progress, self.goal = limits, progress, goal
         self.rounds: list[dict[str, Any]] = []
@@ -144,7 +151,8 @@ class Trainer:
             "certify": False,
             "scales": scales(level.sizes, self.problem, float(np.sqrt(level.fine.space.quadrature.dx.sum()))),
             **self._features(level),
-            **singular_points(self.problem, level.mesh),
+            **singular_points(self.problem, level.mesh, self.kinks),
+            **({"kinks": self.kinks} if self.kinks else {}),
         }
         if width:
             chosen["network.width"] = width
@@ -168,7 +176,7 @@ class Trainer:
         mesh, problem, weights = self.adapted.level.mesh, self.problem, 0
         if isinstance(settings.network, MLP):
             box = [0.0] * mesh.dimension, [1.0] * mesh.dimension
-            place = Place(*box, problem.components, corners=settings.mesh.corners or ())
+            place = Place(*box, problem.components, self.kinks, settings.mesh.corners or ())
             weights = settings.network.architecture(place).parameter_count(mesh.dimension, problem.components)
         size, more = self.adapted.level.coarse.size, 2**mesh.dimension
         while size < _NODES_PER_WEIGHT * weights and self.limits.affords(size * more, mesh.dimension):
