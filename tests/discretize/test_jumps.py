@@ -5,11 +5,15 @@ import pytest
 import torch
 
 import pcpinn as pc
-from pcpinn.discretize.jumps import planes
+from pcpinn.discretize.jumps import flux_jumps
 from pcpinn.mesh.crossed import uncrossed
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.solve.adapt.wish import first_mesh
 from pcpinn.solve.linear import settings_of
+
+
+def planes(problem):
+    return flux_jumps(problem)[1]
 
 
 def problem(coefficient, domain=None):

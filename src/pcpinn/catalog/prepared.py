@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..discretize.jumps import planes
 from ..errors import PcpinnError
 from ..files import read_tensors, write_tensors
 from ..solution.folder import mesh_from_tensors, mesh_tensors
 from ..solution.reference import Reference
-from ..solve.adapt.wish import Wish, first_mesh
+from ..solve.adapt.interfaces import Interfaces, interfaces_of
+from ..solve.adapt.wish import Wish
 from ..solve.build import make_mesh
 from ..solve.method import METHODS
 from ..solve.settings import Settings, resolve_preset
@@ -45,7 +45,8 @@ def write_prepared(task: Task, path: Path) -> None:
     adapted = task.settings.run.accuracy is not None  # the first mesh will do
     mesh = task.mesh
     if mesh is None and adapted and Wish(task.settings).adaptable:
-        mesh = first_mesh(task.problem, task.settings, planes=() if task.problem.over_time else planes(task.problem))
+        known = Interfaces() if task.problem.over_time else interfaces_of(task.problem)
+        mesh = known.first_mesh(task.problem, task.settings)
     elif mesh is None:
         mesh = make_mesh(task.problem, task.settings)
     tensors, names = mesh_tensors(mesh)

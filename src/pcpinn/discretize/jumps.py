@@ -10,6 +10,7 @@ import torch
 
 from ..mesh.mesh import Mesh
 from ..problem.problem import Problem
+from ..recipes import PerAxis
 from .pointwise import Pointwise
 from .samples import data_states, sample_points
 
@@ -117,8 +118,8 @@ def neighbours(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray, np
     return np.concatenate(firsts), np.concatenate(seconds), np.concatenate(axes), np.concatenate(numbers)
 
 
-def planes(problem: Problem) -> tuple[tuple[float, ...], ...]:
-    """For each axis the coordinates at which a coefficient of the flux jumps across a plane x_i = c, ascending."""
+def flux_jumps(problem: Problem) -> tuple[bool, PerAxis]:
+    """Whether a coefficient of the flux jumps; and for each axis the coordinates c of planes x_i = c that it jumps across."""
     a, b, axis, line = neighbours(problem)
     found = jumps_between(flux_values(problem), a, b)
     lower, upper = (np.asarray(v) for v in problem.domain.bounds)  # type: ignore[attr-defined]
@@ -136,4 +137,4 @@ def planes(problem: Problem) -> tuple[tuple[float, ...], ...]:
                 places.append(float(round(np.median(at[same]) / extent, 11)) * extent)
             own = own[~same]
         result.append(tuple(places) if len(places) <= _PLANES else ())
-    return tuple(result)
+    return found is not None, tuple(result)

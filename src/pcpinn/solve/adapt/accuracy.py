@@ -10,10 +10,8 @@ import numpy as np
 import torch
 
 from ...discretize.finite_elements import FiniteElements
-from ...discretize.jumps import planes
 from ...discretize.transfer import slopes, squares
 from ...errors import PcpinnError
-from ...mesh.crossed import uncrossed
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...network.dense import DenseNetwork
@@ -21,7 +19,6 @@ from ...network.grow import widened
 from ...network.recipe import MLP, Place
 from ...problem.problem import Problem
 from ...progress import Progress
-from ...recipes import PerAxis
 from ...solution.solution import Solution
 from ...solution.verdict import Verdict, judge
 from ..loss import preconditioned_loss
@@ -30,11 +27,12 @@ from ..run import run
 from ..settings import Settings
 from ..start import Start
 from .fields import counted, scales
+from .interfaces import Interfaces, interfaces_of
 from .level import Elements, Level
 from .limits import Limits
 from .singular import singular_points
 from .space import Adapted, adapt, shape_of
-from .wish import Wish, first_mesh
+from .wish import Wish
 
 _DISCRETE = 0.35  # parts of the accuracy for the discretisation and the training; with the safety they fill it
 _QUANTITY = 0.25  # part for the discretisation where a quantity is asked for, whose error is doubled in the end
@@ -48,13 +46,12 @@ def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progres
     """Solve a problem without a time of its own: a mesh first, then a network on it, larger where needed."""
     settings = wish.settings(problem.domain.dimension)
     elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
-    found = planes(problem)
-    mesh = first_mesh(problem, settings, wish.mesh, found)
-    kinks = uncrossed(mesh, found)
+    interfaces = interfaces_of(problem)
+    mesh = interfaces.first_mesh(problem, settings, wish.mesh)
     goal = None if wish.quantity is None else Goal.of(wish.quantity, problem)
     target = (_DISCRETE if goal is None else _QUANTITY) * wish.accuracy
-    adapted = adapt(problem, mesh, elements, target, limits, progress, wish.start, goal)
-    return Trainer(problem, wish, adapted, limits, progress, goal, kinks).solution()
+    adapted = adapt(problem, mesh, elements, target, limits, progress, wish.start, goal, interfaces.settled)
+    return Trainer(problem, wish, adapted, limits, progress, goal, interfaces).solution()
 
 
 class Trainer:
@@ -68,9 +65,10 @@ class Trainer:
         limits: Limits,
         progress: Progress,
         goal: Goal | None = None,
-        kinks: PerAxis = (),
+        interfaces: Interfaces | None = None,
     ) -> None:
-        self.kinks = kinks
+        self.interfaces = interfaces or Interfaces()
+        self.kinks = self.interfaces.kinks(adapted.level.mesh)
         self.problem, self.wish, self.adapted = problem, wish, adapted
         self.limits, self.progress, self.goal = limits, progress, goal
         self.rounds: list[dict[str, Any]] = []
@@ -180,11 +178,14 @@ class Trainer:
             weights = settings.network.architecture(place).parameter_count(mesh.dimension, problem.components)
         size, more = self.adapted.level.coarse.size, 2**mesh.dimension
         while size < _NODES_PER_WEIGHT * weights and self.limits.affords(size * more, mesh.dimension):
-            mesh, size = refined(mesh, shape_of(problem)), size * more
+            mesh, size = self._refined(mesh), size * more
         for _ in range(denser):
             if self.limits.affords(size * more, mesh.dimension):
-                mesh, size = refined(mesh, shape_of(problem)), size * more
+                mesh, size = self._refined(mesh), size * more
         return mesh
+
+    def _refined(self, mesh: Mesh) -> Mesh:
+        return self.interfaces.settled(refined(mesh, shape_of(self.problem)))
 
     def _grown(self, solution: Solution) -> Solution | None:
         network = solution.network

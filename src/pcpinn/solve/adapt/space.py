@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -63,6 +64,7 @@ def adapt(
     progress: Progress,
     start: Start | None = None,
     measure: Measure | None = None,
+    settled: Callable[[Mesh], Mesh] | None = None,
 ) -> Adapted:
     """Refine a mesh until the error of the discrete solution is within the target, as two levels agree.
 
@@ -75,6 +77,7 @@ def adapt(
         progress: told of each level.
         start: where Newton's method begins on the first level.
         measure: of errors; by default the relative L2 error, the largest over the fields.
+        settled: moves new nodes of a refined mesh to where they belong, such as onto interfaces.
 
     Raises:
         PcpinnError: when not even the first level can be solved.
@@ -111,6 +114,7 @@ def adapt(
         if chosen.mean() > _NEARLY_ALL:
             chosen[:] = True
         finer = _refine(mesh, chosen, problem)
+        finer = finer if settled is None else settled(finer)
         limited = limits.exceeded(level.fine.size * finer.cell_count / mesh.cell_count, mesh.dimension)
         if limited is not None:
             break
