@@ -21,9 +21,10 @@ from ...problem.problem import Problem
 from ...problem.shape_base import Domain
 from ...progress import Progress
 from ..start import Start, nodal_start
-from .level import Elements, Level, marked
+from .level import Elements, Level
 from .limits import Limits
 from .measure import Measure, OfFields
+from .pins import marked_but_for_pins
 from .trust import LEAST_TRUST, trust
 
 _BULK = 0.7
@@ -104,11 +105,7 @@ def adapt(
         progress.note(f"mesh {len(levels)}: {mesh.cell_count} cells, {level.coarse.size} degrees of freedom, {seen}")
         if error <= target and len(levels) > 1:
             break
-        chosen = marked(of.indicators(level), _BULK)
-        if problem.pins:
-            chosen[:] = (
-                True  # an equation is given up at a pin: errors from elsewhere show there, the more the finer its cells
-            )
+        chosen = marked_but_for_pins(of.indicators(level), mesh, problem, _BULK)
         if len(levels) == 1 and estimate <= target:
             chosen[:] = True  # a single level proves nothing: see whether a finer one agrees
         if chosen.mean() > _NEARLY_ALL:
