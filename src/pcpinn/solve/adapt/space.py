@@ -106,6 +106,8 @@ def adapt(
         if error <= target and len(levels) > 1:
             break
         chosen = marked_but_for_pins(of.indicators(level), mesh, problem, _BULK)
+        if problem.pins and len(levels) > 1 and estimate > of.seen(levels[-2]):
+            chosen[:] = True  # finer cells have made it worse, as they do where a pin shows the error
         if len(levels) == 1 and estimate <= target:
             chosen[:] = True  # a single level proves nothing: see whether a finer one agrees
         if chosen.mean() > _NEARLY_ALL:
