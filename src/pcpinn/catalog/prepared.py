@@ -12,7 +12,8 @@ from ..errors import PcpinnError
 from ..files import read_tensors, write_tensors
 from ..solution.folder import mesh_from_tensors, mesh_tensors
 from ..solution.reference import Reference
-from ..solve.adapt.wish import Wish, first_mesh
+from ..solve.adapt.interfaces import Interfaces, interfaces_of
+from ..solve.adapt.wish import Wish
 from ..solve.build import make_mesh
 from ..solve.method import METHODS
 from ..solve.settings import Settings, resolve_preset
@@ -42,8 +43,12 @@ _OF_THE_MESH = (
 def write_prepared(task: Task, path: Path) -> None:
     """Mesh the task's domain and pack everything that its solve needs but the equations."""
     adapted = task.settings.run.accuracy is not None  # the first mesh will do
-    make = first_mesh if adapted and Wish(task.settings).adaptable else make_mesh
-    mesh = task.mesh or make(task.problem, task.settings)
+    mesh = task.mesh
+    if mesh is None and adapted and Wish(task.settings).adaptable:
+        known = Interfaces() if task.problem.over_time else interfaces_of(task.problem)
+        mesh = known.first_mesh(task.problem, task.settings)
+    elif mesh is None:
+        mesh = make_mesh(task.problem, task.settings)
     tensors, names = mesh_tensors(mesh)
     metadata: dict[str, Any] = {
         "prepared": _FORMAT,

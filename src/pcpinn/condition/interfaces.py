@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from ..discretize.jumps import Values, derivatives, flux_values, jumps_between, neighbours
 from ..discretize.pointwise import Pointwise
-from ..discretize.samples import data_states, sample_points
-from ..mesh.mesh import Mesh
 from ..problem.problem import Problem
 from .findings import Finding
 from .view import View
 
-_LINES, _PLACES = 16, 120  # along each axis
-_BISECTIONS = 36
-_CHANGE = 1e-3  # of the size of all values, within a thousandth of a millionth of the domain
-_MOST = 4000  # places that are looked at more closely
-
-Values = Callable[[np.ndarray], np.ndarray]
-
 
 @dataclass(frozen=True)
 class Jump:
-    """Of a function of x: where the largest is, the values on both sides, and at how many of the lines there is one."""
+    """Of a function of x: where the largest is, the values on both sides, and the axis of the line."""
 
     at: np.ndarray
     sides: tuple[float, float]
     axis: int
-    part: float
 
     @property
     def ratio(self) -> float:
@@ -67,17 +57,12 @@ def interface_findings(view: View) -> list[Finding]:
 
 def flux_jump(problem: Problem) -> Jump | None:
     """The largest jump of an entry of the derivative of the flux by the state."""
-    derivative = _derivative(problem)
-
-    def values(x: np.ndarray) -> np.ndarray:
-        return derivative(x)[:, :, 1 : 1 + problem.dimension].reshape(len(x), -1)
-
-    return _largest(problem, values)
+    return _largest(problem, flux_values(problem))
 
 
 def source_jump(problem: Problem) -> Jump | None:
     """The largest jump of the source at u = 0, or of the derivative of source or density by the state."""
-    pointwise, derivative = Pointwise(problem, strong=True), _derivative(problem)
+    pointwise, derivative = Pointwise(problem, strong=True), derivatives(problem)
 
     def values(x: np.ndarray) -> np.ndarray:
         at = torch.from_numpy(x)
@@ -90,70 +75,15 @@ def source_jump(problem: Problem) -> Jump | None:
     return _largest(problem, coefficients) or _largest(problem, values)
 
 
-def _derivative(problem: Problem) -> Values:
-    """(m, d) -> (m, C, 1 + d, C, 1 + d) of source, flux and density by the state, at one state of the size of the data."""
-    pointwise = Pointwise(problem, strong=True)
-    state = data_states(problem, sample_points(problem, 1))[:1].abs() + 0.1
-    return lambda x: pointwise.jacobian(torch.from_numpy(x), state.expand(len(x), -1, -1)).numpy()
-
-
 def _largest(problem: Problem, values: Values) -> Jump | None:
-    a, b, axis = _pairs(problem)
-    if not len(a):
+    a, b, axis, _ = neighbours(problem)
+    found = jumps_between(values, a, b)
+    if found is None:
         return None
-    left, right = values(a), values(b)
-    finite = np.isfinite(left).all(axis=1) & np.isfinite(right).all(axis=1)
-    a, b, axis, left, right = a[finite], b[finite], axis[finite], left[finite], right[finite]
-    if not len(a):
-        return None
-    size = np.maximum(np.abs(left).max(axis=0), np.abs(right).max(axis=0))
-    size = np.where(size > 0, size, 1.0)
-
-    def gap(u: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Beside the larger of both: jumps by a factor count, also far below the largest value."""
-        larger = np.maximum(np.maximum(np.abs(u), np.abs(v)), 1e-6 * size)
-        return np.abs(u - v) / larger
-
-    first = gap(left, right).max(axis=1)
-    chosen = np.argsort(-first, kind="stable")[:_MOST]
-    chosen = chosen[first[chosen] > _CHANGE]
-    if not len(chosen):
-        return None
-    a, b, axis, left, right = a[chosen], b[chosen], axis[chosen], left[chosen], right[chosen]
-    for _ in range(_BISECTIONS):
-        middle = (a + b) / 2
-        own = np.nan_to_num(values(middle))
-        lower = gap(left, own).max(axis=1) >= gap(own, right).max(axis=1)
-        a, b = np.where(lower[:, None], a, middle), np.where(lower[:, None], middle, b)
-        left, right = np.where(lower[:, None], left, own), np.where(lower[:, None], own, right)
-    final = gap(left, right)
-    jumps = final.max(axis=1) > _CHANGE
-    if not jumps.any():
-        return None
-    k = int(np.where(jumps, final.max(axis=1), 0.0).argmax())
-    entry = int(final[k].argmax())
-    sides = (float(left[k, entry]), float(right[k, entry]))
-    return Jump((a[k] + b[k]) / 2, sides, int(axis[k]), float(jumps.mean()))
-
-
-def _pairs(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Neighbouring points (m, d) inside the domain along lines through it, and the axis of each line."""
-    through = sample_points(problem, _LINES).numpy()
-    lower, upper = (np.asarray(v) for v in problem.domain.bounds)  # type: ignore[attr-defined]
-    firsts, seconds, axes = [], [], []
-    for axis in range(len(lower)):
-        places = lower[axis] + (upper - lower)[axis] * (np.arange(_PLACES) + 0.437) / _PLACES
-        line = np.repeat(through[:, None], _PLACES, axis=1)
-        line[:, :, axis] = places
-        if not isinstance(problem.domain, Mesh):
-            inside = problem.domain.contains(line.reshape(-1, len(lower))).reshape(line.shape[:2])  # type: ignore[attr-defined]
-        else:
-            inside = np.ones(line.shape[:2], dtype=bool)
-        both = inside[:, :-1] & inside[:, 1:]
-        firsts.append(line[:, :-1][both])
-        seconds.append(line[:, 1:][both])
-        axes.append(np.full(int(both.sum()), axis))
-    return np.concatenate(firsts), np.concatenate(seconds), np.concatenate(axes)
+    k = int(found.gaps.max(axis=1).argmax())
+    entry = int(found.gaps[k].argmax())
+    sides = (float(found.left[k, entry]), float(found.right[k, entry]))
+    return Jump(found.at[k], sides, int(axis[found.rows[k]]))
 
 
 def _place(jump: Jump) -> str:

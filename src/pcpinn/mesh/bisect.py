@@ -50,7 +50,7 @@ def bisected(
     cut[edges.of_cell[cells]] = True
     cut = _closed(cut, edges.of_cell, rank, classes)
     heights = np.where(cut, rank, -1)
-    return subdivided(mesh, edges, cut, lambda e, d: _split(heights[e], d), domain, classes)
+    return subdivided(mesh, edges, cut, lambda e, d: split_at_longest(heights[e], d), domain, classes)
 
 
 def _numbers(marked: np.ndarray, count: int) -> np.ndarray:
@@ -131,7 +131,7 @@ def _closed(cut: np.ndarray, of_cell: np.ndarray, rank: np.ndarray, classes: np.
         by_class[more] = True
 
 
-def _split(heights: np.ndarray, dimension: int) -> Children:
+def split_at_longest(heights: np.ndarray, dimension: int) -> Children:
     """Cut k simplices at their highest edge of those that are not negative, then the two halves, until none is left.
 
     A face shared by two cells is cut by this rule alone, in the same way from both sides.

@@ -1,8 +1,8 @@
 """Gaussian units spread as the cells of the mesh are: many and narrow ones where it is fine.
 
-With x and its squares as inputs, exp of a linear function is a Gaussian about any centre; along a periodic axis, where coordinates
-are seen through one sine and cosine, it is its periodic counterpart. Unlike units that vary along one direction only, such a
-network resolves what is local at the cost of a few units, and its last layer is a well-posed least-squares problem.
+With x and its squares as inputs, exp of a linear function is a Gaussian about any centre; along a periodic axis, where x is seen
+through one sine and cosine, it is its periodic counterpart. Unlike units that vary along one direction only, such a network
+resolves what is local at the cost of a few units, and its last layer is a well-posed least-squares problem.
 """
 
 from __future__ import annotations

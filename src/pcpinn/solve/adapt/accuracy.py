@@ -27,12 +27,14 @@ from ..run import run
 from ..settings import Settings
 from ..start import Start
 from .fields import counted, scales
+from .interfaces import Interfaces, interfaces_of
 from .level import Elements, Level
 from .limits import Limits
 from .plan_file import SteadyPlan
+from .singular import singular_points
 from .space import Adapted, adapt, shape_of
 from .unfinished import Unfinished
-from .wish import Wish, first_mesh
+from .wish import Wish
 
 _DISCRETE = 0.35  # parts of the accuracy for the discretisation and the training; with the safety they fill it
 _QUANTITY = 0.25  # part for the discretisation where a quantity is asked for, whose error is doubled in the end
@@ -48,13 +50,14 @@ def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progres
     elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
     goal = None if wish.quantity is None else Goal.of(wish.quantity, problem)
     target = (_DISCRETE if goal is None else _QUANTITY) * wish.accuracy
+    interfaces = interfaces_of(problem)
 
     def plan() -> Adapted:
-        mesh = first_mesh(problem, settings, wish.mesh)
-        return adapt(problem, mesh, elements, target, limits, progress, wish.start, goal)
+        mesh = interfaces.first_mesh(problem, settings, wish.mesh)
+        return adapt(problem, mesh, elements, target, limits, progress, wish.start, goal, interfaces.settled)
 
     adapted = unfinished.plan(SteadyPlan(problem, elements), plan)
-    return Trainer(problem, wish, adapted, limits, progress, goal, unfinished).solution()
+    return Trainer(problem, wish, adapted, limits, progress, goal, interfaces, unfinished).solution()
 
 
 class Trainer:
@@ -68,8 +71,11 @@ class Trainer:
         limits: Limits,
         progress: Progress,
         goal: Goal | None = None,
+        interfaces: Interfaces | None = None,
         unfinished: Unfinished | None = None,
     ) -> None:
+        self.interfaces = interfaces or Interfaces()
+        self.kinks = self.interfaces.kinks(adapted.level.mesh)
         self.problem, self.wish, self.adapted = problem, wish, adapted
         self.limits, self.progress, self.goal = limits, progress, goal
         self.unfinished = unfinished or Unfinished()
@@ -156,6 +162,8 @@ class Trainer:
             "certify": False,
             "scales": scales(level.sizes, self.problem, float(np.sqrt(level.fine.space.quadrature.dx.sum()))),
             **self._features(level),
+            **singular_points(self.problem, level.mesh, self.kinks),
+            **({"kinks": self.kinks} if self.kinks else {}),
         }
         if width:
             chosen["network.width"] = width
@@ -184,15 +192,19 @@ class Trainer:
         """
         mesh, problem, weights = self.adapted.level.mesh, self.problem, 0
         if isinstance(settings.network, MLP):
-            place = Place([0.0] * mesh.dimension, [1.0] * mesh.dimension, problem.components)
+            box = [0.0] * mesh.dimension, [1.0] * mesh.dimension
+            place = Place(*box, problem.components, self.kinks, settings.mesh.corners or ())
             weights = settings.network.architecture(place).parameter_count(mesh.dimension, problem.components)
         size, more = self.adapted.level.coarse.size, 2**mesh.dimension
         while size < _NODES_PER_WEIGHT * weights and self.limits.affords(size * more, mesh.dimension):
-            mesh, size = refined(mesh, shape_of(problem)), size * more
+            mesh, size = self._refined(mesh), size * more
         for _ in range(denser):
             if self.limits.affords(size * more, mesh.dimension):
-                mesh, size = refined(mesh, shape_of(problem)), size * more
+                mesh, size = self._refined(mesh), size * more
         return mesh
+
+    def _refined(self, mesh: Mesh) -> Mesh:
+        return self.interfaces.settled(refined(mesh, shape_of(self.problem)))
 
     def _grown(self, solution: Solution) -> Solution | None:
         network = solution.network

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,9 +21,10 @@ from ...problem.problem import Problem
 from ...problem.shape_base import Domain
 from ...progress import Progress
 from ..start import Start, nodal_start
-from .level import Elements, Level, marked
+from .level import Elements, Level
 from .limits import Limits
 from .measure import Measure, OfFields
+from .pins import marked_but_for_pins
 from .trust import LEAST_TRUST, trust
 
 _BULK = 0.7
@@ -63,6 +65,7 @@ def adapt(
     progress: Progress,
     start: Start | None = None,
     measure: Measure | None = None,
+    settled: Callable[[Mesh], Mesh] | None = None,
 ) -> Adapted:
     """Refine a mesh until the error of the discrete solution is within the target, as two levels agree.
 
@@ -75,6 +78,7 @@ def adapt(
         progress: told of each level.
         start: where Newton's method begins on the first level.
         measure: of errors; by default the relative L2 error, the largest over the fields.
+        settled: moves new nodes of a refined mesh to where they belong, such as onto interfaces.
 
     Raises:
         PcpinnError: when not even the first level can be solved.
@@ -101,16 +105,15 @@ def adapt(
         progress.note(f"mesh {len(levels)}: {mesh.cell_count} cells, {level.coarse.size} degrees of freedom, {seen}")
         if error <= target and len(levels) > 1:
             break
-        chosen = marked(of.indicators(level), _BULK)
-        if problem.pins:
-            chosen[:] = (
-                True  # an equation is given up at a pin: errors from elsewhere show there, the more the finer its cells
-            )
+        chosen = marked_but_for_pins(of.indicators(level), mesh, problem, _BULK)
+        if problem.pins and len(levels) > 1 and estimate > of.seen(levels[-2]):
+            chosen[:] = True  # finer cells have made it worse, as they do where a pin shows the error
         if len(levels) == 1 and estimate <= target:
             chosen[:] = True  # a single level proves nothing: see whether a finer one agrees
         if chosen.mean() > _NEARLY_ALL:
             chosen[:] = True
         finer = _refine(mesh, chosen, problem)
+        finer = finer if settled is None else settled(finer)
         limited = limits.exceeded(level.fine.size * finer.cell_count / mesh.cell_count, mesh.dimension)
         if limited is not None:
             break

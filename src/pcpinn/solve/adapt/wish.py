@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ...errors import PcpinnError
 from ...mesh.generate import generate_mesh
 from ...mesh.mesh import Mesh
 from ...mesh.meshing import Meshing
 from ...problem.problem import Problem
 from ...problem.shape_base import Domain, SpaceTime
+from ...problem.shapes import Box, Interval, Rectangle
+from ...recipes import PerAxis
 from ..quantity.wanted import Wanted
 from ..settings import Settings, resolve
 from ..start import Start
@@ -75,8 +79,15 @@ class Wish:
         return resolve(self.asked.method, self.asked.over_time, self.asked.asked, {**elements, **(chosen or {})})
 
 
-def first_mesh(problem: Problem, settings: Settings, given: Mesh | None = None) -> Mesh:
-    """A coarse mesh to begin with; the given one, or the problem's own, if there is one."""
+def first_mesh(problem: Problem, settings: Settings, given: Mesh | None = None, planes: PerAxis = ()) -> Mesh:
+    """A coarse mesh to begin with; the given one, or the problem's own, if there is one.
+
+    Args:
+        problem: the PDE.
+        settings: of its meshing.
+        given: a mesh to take.
+        planes: coordinates along each axis through which lines of the mesh must run; of boxes without time alone.
+    """
     domain = problem.domain
     wanted = problem.dimension if problem.over_time else domain.dimension
     if given is not None and given.dimension != wanted:
@@ -89,6 +100,16 @@ def first_mesh(problem: Problem, settings: Settings, given: Mesh | None = None) 
     shape = domain.shape if isinstance(domain, SpaceTime) else domain
     size = shape.extent / FIRST_CELLS[shape.dimension]  # type: ignore[attr-defined]
     options = {**settings.mesh.options(), "periodic": problem.periodic_pairs, "size": size, "cells": None}
+    if any(planes) and follows_planes(domain, settings):
+        sides = zip(*(np.asarray(b) for b in shape.bounds), planes, strict=True)
+        cells = [max(int(np.ceil((b - a) / size)), 1 + len(at)) for a, b, at in sides]
+        return generate_mesh(domain, **{**options, "size": None, "cells": cells, "kinks": planes})
     if problem.over_time:
         return generate_mesh(shape, **options)
     return generate_mesh(domain, steps=8 if isinstance(domain, SpaceTime) else None, **options)
+
+
+def follows_planes(domain: object, settings: Settings) -> bool:
+    """Whether a first mesh of the domain can have lines through given coordinates."""
+    free = settings.mesh.options()
+    return isinstance(domain, Interval | Rectangle | Box) and free["grading"] is None and free["curvature"] is None

@@ -1,0 +1,62 @@
+"""Jumps of coefficients: planes across the axes, told from curves and from steep changes."""
+
+import numpy as np
+import pytest
+import torch
+
+import pcpinn as pc
+from pcpinn.discretize.jumps import flux_jumps
+from pcpinn.mesh.crossed import uncrossed
+from pcpinn.mesh.generate import generate_mesh
+from pcpinn.solve.adapt.wish import first_mesh
+from pcpinn.solve.linear import settings_of
+
+
+def planes(problem):
+    return flux_jumps(problem)[1]
+
+
+def problem(coefficient, domain=None):
+    domain = domain or pc.Rectangle((-1, 0), (2, 1), name="w")
+    sides = {name: pc.Dirichlet(0.0) for name in domain.boundary_names}
+    return pc.Problem(domain, flux=lambda x, u: coefficient(x) * u.grad, source=lambda x, u: -1.0, boundary=sides)
+
+
+def blocks(x):
+    return 1 + 9.0 * (x[0] > 0.3) + 100.0 * (x[1] > 1 / 3)
+
+
+def test_planes_are_found_to_rounding():
+    x, y = planes(problem(blocks))
+    assert x == pytest.approx([0.3], abs=1e-10)
+    assert y == pytest.approx([1 / 3], abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    "coefficient",
+    [lambda x: 1 + 9.0 * (x[0] ** 2 + x[1] ** 2 < 0.25), lambda x: 1 + torch.tanh(200 * x[0])],
+    ids=["circle", "steep"],
+)
+def test_curves_and_steep_changes_are_no_planes(coefficient):
+    assert planes(problem(coefficient)) == ((), ())
+
+
+def test_along_an_interval_every_jump_is_one():
+    (x,) = planes(problem(lambda x: 1 + 9.0 * (x[0] > 0.7), pc.Interval(0, 1)))
+    assert x == pytest.approx([0.7], abs=1e-10)
+
+
+def test_the_first_mesh_of_a_box_follows_planes():
+    mine = problem(blocks)
+    found = planes(mine)
+    mesh = first_mesh(mine, settings_of("pcpinn", mine, None, {}), None, found)
+    assert uncrossed(mesh, found) == found
+    blind = generate_mesh(mine.domain, size=0.25)
+    assert uncrossed(blind, found) == ()
+    assert mesh.cell_count < 2 * blind.cell_count
+
+
+def test_a_mesh_of_ones_own_that_follows_a_plane_is_seen():
+    mesh = generate_mesh(pc.Rectangle((0, 0), (1, 1)), cells=(4, 4))
+    assert uncrossed(mesh, ((0.25, 0.3), (0.1,))) == ((0.25,), ())
+    assert np.isfinite(mesh.nodes).all()
