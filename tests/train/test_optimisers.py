@@ -199,7 +199,22 @@ def test_nodes_are_drawn_by_their_weights():
     problem.weights[7] = 3.0 * problem.size
     problem.weights[3] = 0.0
     state = GaussNewton().start(problem, 0)
-    rows = torch.cat([sample_rows(problem.weights, 40, state) for _ in range(50)])
+    rows = torch.cat([sample_rows(problem.weights, 40, state)[0] for _ in range(50)])
     assert abs(float((rows == 7).double().mean()) - 0.75) < 0.03
     assert not (rows == 3).any()
     assert len(torch.unique(rows)) > problem.size / 3
+
+
+def test_part_of_the_nodes_is_drawn_evenly():
+    """Nodes that stand for next to nothing are drawn too, and sums over the sample are right on average."""
+    problem = task()
+    problem.weights = torch.full((problem.size,), 1e-6, dtype=torch.float64)
+    problem.weights[: problem.size // 2] = 1.0
+    values = torch.linspace(1.0, 2.0, problem.size, dtype=torch.float64) / problem.weights
+    state, sums, light = GaussNewton().start(problem, 0), [], []
+    for _ in range(400):
+        rows, weights = sample_rows(problem.weights, 40, state, even=0.5)
+        sums.append(float((weights * values[rows]).sum()))
+        light.append(float((rows >= problem.size // 2).double().mean()))
+    assert abs(sum(light) / len(light) - 0.25) < 0.02
+    assert abs(sum(sums) / len(sums) / float((problem.weights * values).sum()) - 1) < 0.02

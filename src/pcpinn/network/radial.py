@@ -31,7 +31,7 @@ def spread_units(network: DenseNetwork, corners: np.ndarray, seed: int) -> None:
     weight, bias = network.layers(network.theta)[0]
     middle, half = network.centre.double().cpu().numpy(), network.half_width.double().cpu().numpy()
     centres, spacing = spread(corners, len(bias), seed)
-    at, width = (centres - middle) / half, _WIDTH * spacing[:, None] / half  # in scaled coordinates, along each axis
+    at, width = (centres - middle) / half, _WIDTH * spacing / half  # in scaled coordinates, along each axis
     features = network.architecture.features
     plain = [a for a in range(network.inputs) if a not in features.periodic]
     rows, shift = np.zeros(weight.shape), np.zeros(len(bias))
@@ -50,9 +50,14 @@ def spread_units(network: DenseNetwork, corners: np.ndarray, seed: int) -> None:
 
 
 def spread(corners: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points (count, d) as dense as the cells, evenly so, and the distance of each from its neighbours (count,)."""
+    """Points (count, d) as dense as the cells, evenly so, and their distances from neighbours along each axis (count, d).
+
+    Where cells are mostly longer along one axis, so are the distances.
+    """
     random = np.random.default_rng([seed, 19])
     cells, dimension = len(corners), corners.shape[-1]
+    unit = np.exp(np.log(np.ptp(corners, axis=1)).mean(axis=0))
+    unit, corners = unit / unit.max(), corners / (unit / unit.max())
     each = -(-_SAMPLES * count // cells)
     inside = random.dirichlet(np.ones(dimension + 1), size=(cells, each))
     samples = np.einsum("cpk,ckd->cpd", inside, corners).reshape(-1, dimension)
@@ -63,4 +68,5 @@ def spread(corners: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.n
         mean = np.stack([np.bincount(nearest, line, minlength=count) for line in samples.T], axis=1)
         points = np.where(number[:, None] > 0, mean / np.maximum(number, 1)[:, None], points)
     neighbours = min(_NEIGHBOURS[dimension], count - 1)
-    return points, cKDTree(points).query(points, k=neighbours + 1)[0][:, 1:].mean(axis=1)
+    spacing = cKDTree(points).query(points, k=neighbours + 1)[0][:, 1:].mean(axis=1)
+    return points * unit, spacing[:, None] * unit

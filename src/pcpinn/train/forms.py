@@ -37,10 +37,12 @@ def _gpu_share(device: torch.device) -> float:
     return torch.cuda.get_device_properties(device).total_memory / 2**32
 
 
-def sample_rows(weights: Tensor, m: int, state: State) -> Tensor | None:
-    """m degrees of freedom drawn in proportion to their weights (N,), one from each m-th part of these; or None for all.
+def sample_rows(weights: Tensor, m: int, state: State, even: float = 0.0) -> tuple[Tensor, Tensor] | None:
+    """m degrees of freedom drawn in proportion to their weights (N,), one from each m-th part of these, and the weights that
+    they then have (m,); or None for all. Advances the random state.
 
-    On a graded mesh most nodes stand for little volume: drawn evenly they would crowd out the rest. Advances the random state.
+    On a graded mesh most nodes stand for little volume: drawn evenly they would crowd out the rest. `even` is the part that is
+    drawn so all the same, where the little volume has a singularity in it.
     """
     if m >= len(weights):
         return None
@@ -48,6 +50,8 @@ def sample_rows(weights: Tensor, m: int, state: State) -> Tensor | None:
     generator.set_state(state["random"].cpu())
     places = (torch.arange(m) + torch.rand(m, generator=generator, dtype=torch.float64)) / m
     state["random"] = generator.get_state()
-    reached = weights.to(torch.float64).cumsum(0)
-    rows = torch.searchsorted(reached, places.to(reached.device) * reached[-1])
-    return rows.clamp_(max=len(weights) - 1)
+    total = weights.sum()
+    chance = (1 - even) * weights + even * total / len(weights) if even else weights
+    reached = chance.to(torch.float64).cumsum(0)
+    rows = torch.searchsorted(reached, places.to(reached.device) * reached[-1]).clamp_(max=len(weights) - 1)
+    return rows, (total / m * weights[rows] / chance[rows] if even else (total / m).expand(m))

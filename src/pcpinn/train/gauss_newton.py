@@ -36,6 +36,8 @@ class GaussNewton(Optimiser):
         damping: initial damping, relative to the mean diagonal of H.
         accelerate: follow the path to second order (geodesic acceleration, Transtrum and Sethna 2012): one more solve with
             the same matrix, and a third of the iterations.
+        even: part of the sample that is drawn evenly over the nodes instead, for solutions that are singular where these are
+            dense.
         memory: GiB that the matrices of a step may take; on a GPU a quarter of its memory if that is more.
     """
 
@@ -43,12 +45,18 @@ class GaussNewton(Optimiser):
     sample: int = 0
     damping: float = 1e-2
     accelerate: bool = True
+    even: float = 0.0
     memory: float = field(default=4.0, metadata={"hidden": True})
 
     name: ClassVar[str] = "gauss-newton"
     positive: ClassVar[tuple[str, ...]] = ("damping",)
     not_negative: ClassVar[tuple[str, ...]] = ("iterations", "patience", "sample")
     usual_patience: ClassVar[int] = 20
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.even <= 1:
+            raise PcpinnError(f"even={self.even:g} is outside [0, 1]", "it is a part of the sample, usually 0 or 0.5")
 
     def fitted(self, memory: float) -> GaussNewton:
         """With the memory that the run may use."""

@@ -159,8 +159,7 @@ class LeastSquares(Loss):
         form, m = self.resolve(recipe)
         if form == "exact":
             return of_rows(self.operator.apply(self.jacobian()) * self.scale)
-        rows = sample_rows(self.weights, m, state)
-        weights = self.weights if rows is None else (self.weights.sum() / m).expand(m)
+        rows, weights = sample_rows(self.weights, m, state, recipe.even) or (None, self.weights)
         factor = weights.sqrt() * self.scale
         if form == "matrix-free":
             return self._matrix_free(rows, factor)

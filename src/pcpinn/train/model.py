@@ -25,6 +25,10 @@ class Forms(Protocol):
         """Number of rows in a Gram matrix; 0 leaves it to the loss."""
 
     @property
+    def even(self) -> float:
+        """Part of the rows that is drawn evenly over the nodes."""
+
+    @property
     def memory(self) -> float:
         """What the matrices of a step may take."""
 

@@ -159,6 +159,7 @@ class Trainer:
             "network.stretch": True,
             "newton.tolerance": _TRAINED * wish.accuracy,
             "optimiser.iterations": 80,
+            "optimiser.even": 0.5,
             "certify": False,
             "scales": scales(level.sizes, self.problem, float(np.sqrt(level.fine.space.quadrature.dx.sum()))),
             **self._features(level),

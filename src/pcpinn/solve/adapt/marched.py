@@ -41,7 +41,7 @@ _UNITS = {
     3: (6, 400, 1000),
 }  # nodes per unit of the first network; least and most units
 _GROWTH = (1, 2, 4)
-_EVEN = 4.0  # largest ratio of mean and least length of cells that counts as even
+_EVEN = 6.0  # largest ratio of mean and least length of cells that counts as even
 
 
 def solve_over_time(
@@ -59,7 +59,13 @@ def solve_over_time(
     adapted = unfinished.plan(
         MarchPlan(problem, elements, steps),
         lambda: adapt_march(
-            problem, first_mesh(problem, settings, wish.mesh), elements, steps, targets, limits, progress
+            problem,
+            first_mesh(problem, settings, wish.mesh),
+            elements,
+            steps,
+            targets,
+            limits,
+            progress,
         ),
     )
 
@@ -147,16 +153,13 @@ def _train(
 def _units(problem: Problem, mesh: Mesh, width: int) -> dict[str, Any]:
     """Gaussian units where the cells are; or waves on a ring whose cells are about even, where nothing is local."""
     lengths = np.ptp(mesh.nodes[mesh.vertices], axis=1).max(axis=1)
-    ring = (
-        mesh.dimension == 1
-        and bool(problem.periodic_pairs)
-        and all(len(problem.conditions[name]) == len(problem.unknowns) for name, _ in problem.periodic_pairs)
+    ring = mesh.dimension == 1 and any(
+        len(problem.conditions[name]) == len(problem.unknowns) for name, _ in problem.periodic_pairs
     )
-    uneven = lengths.mean() / lengths.min()
-    if ring and width and uneven <= _EVEN:  # as short as the smallest cells need them
-        return {"network.depth": 0, "network.features": "waves", "network.feature_count": int(uneven * width / 2)}
-    units = {"network.depth": 1, "network.initialisation": "radial", "network.activation": "exp"}
+    if ring and width and lengths.mean() <= _EVEN * lengths.min():
+        return {"network.depth": 0, "network.features": "waves", "network.feature_count": width // 2}
     sizes = {"network.width": width} if width else {}
+    units = {"network.depth": 1, "network.initialisation": "radial", "network.activation": "exp"}
     return {**units, "network.features": "none", "network.feature_count": 1, **sizes}
 
 

@@ -20,6 +20,7 @@ from ...mesh.refine import refined
 from ...problem.problem import Problem
 from ...problem.shape_base import Shape, SpaceTime
 from ...progress import Progress
+from .aspect import stretched_mesh
 from .fields import counts
 from .level import TINY, Elements, finer_quadrature, marked
 from .limits import Limits
@@ -191,6 +192,8 @@ def adapt_march(
 ) -> AdaptedMarch:
     """Refine mesh and steps until the relative L2 errors by space and by time are within their targets, as two levels agree.
 
+    The first mesh of a box may be replaced by one that is stretched as the solution is.
+
     Raises:
         PcpinnError: when not even the first level can be solved.
     """
@@ -198,6 +201,7 @@ def adapt_march(
     levels: list[MarchLevel] = []
     part, limited, last_parts = LEAST_TRUST, None, (np.inf, np.inf)
     failed: list[tuple[int, float]] = []
+    stretch = True
     while True:
         count = len(steps.times) - 1
         progress.stage(f"plan {len(history) + 1}: {mesh.cell_count} cells, {count} steps", 3 * count)
@@ -227,6 +231,11 @@ def adapt_march(
             f"by time {in_time:.1e}" + (f", trust {part:.2f}" if len(levels) > 1 else "")
         )
         first = len(levels) == 1
+        stretched = stretched_mesh(problem, mesh, level.finest) if stretch else None
+        if stretched is not None:
+            stretch, levels, mesh = False, [], stretched
+            limits.mark()
+            continue
         space_done, time_done = in_space <= part * targets[0], in_time <= part * targets[1]
         if space_done and time_done and not first:
             break
