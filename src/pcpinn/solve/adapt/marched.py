@@ -30,7 +30,7 @@ from .march_error import march_distances
 from .plan_file import MarchPlan
 from .steps import AdaptedMarch, Steps, adapt_march
 from .unfinished import Unfinished
-from .wish import Wish, first_mesh
+from .wish import DEGREE, Wish, first_mesh
 
 _SPACE, _TIME, _TRAINED = 0.22, 0.13, 0.25  # parts of the accuracy
 _FIRST_STEPS = 8
@@ -41,7 +41,6 @@ _UNITS = {
     3: (6, 400, 1000),
 }  # nodes per unit of the first network; least and most units
 _GROWTH = (1, 2, 4)
-_EVEN = 6.0  # largest ratio of mean and least length of cells that counts as even
 
 
 def solve_over_time(
@@ -133,6 +132,7 @@ def _train(
     resume: bool = False,
 ) -> Solution:
     steps, level = adapted.steps, adapted.level
+    mesh = _dense_mesh(problem, adapted, width, limits)
     chosen: dict[str, Any] = {
         "time": "march",
         "scheme": steps.scheme,
@@ -140,23 +140,22 @@ def _train(
         "time.steps": len(steps.times) - 1,
         "time.tolerance": _TRAINED * wish.accuracy / 1000,
         "time.split_errors": False,
-        **_units(problem, adapted.mesh, width),
+        **_units(problem, mesh, width),
         "optimiser.iterations": 0,
         "start_iterations": 0,
         "scales": scales(level.units, problem, float(np.sqrt(level.space.quadrature.dx.sum() * np.ptp(steps.times)))),
     }
     settings = limits_of(wish.settings(problem.dimension, chosen), limits)
-    mesh = _dense_mesh(problem, adapted, width, limits)
     return march(problem, settings, progress=progress, mesh=SlabMesh(mesh, steps.times), out=out, resume=resume)
 
 
 def _units(problem: Problem, mesh: Mesh, width: int) -> dict[str, Any]:
-    """Gaussian units where the cells are; or waves on a ring whose cells are about even, where nothing is local."""
-    lengths = np.ptp(mesh.nodes[mesh.vertices], axis=1).max(axis=1)
+    """Gaussian units where the cells are; or waves on a ring, where all of it is meshed finely enough for so many of them."""
+    longest = np.ptp(mesh.nodes[mesh.vertices], axis=1).max()
     ring = mesh.dimension == 1 and any(
         len(problem.conditions[name]) == len(problem.unknowns) for name, _ in problem.periodic_pairs
     )
-    if ring and width and lengths.mean() <= _EVEN * lengths.min():
+    if ring and 0 < width * longest <= DEGREE[1] * np.ptp(mesh.nodes):  # two nodes per wave
         return {"network.depth": 0, "network.features": "waves", "network.feature_count": width // 2}
     sizes = {"network.width": width} if width else {}
     units = {"network.depth": 1, "network.initialisation": "radial", "network.activation": "exp"}
