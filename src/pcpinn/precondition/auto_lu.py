@@ -12,18 +12,23 @@ from .factorised import LU
 from .recipe import PRECONDITIONERS, Assembled
 from .time_order import TimeOrder
 
-_DIRECT = 30_000  # degrees of freedom up to which P is a complete factorisation
-
 
 @PRECONDITIONERS.register
 @dataclass(frozen=True)
 class AutoLU(Assembled):
-    """LU up to 30 000 degrees of freedom; beyond, time-order for slabs of time and auto-ilu for the rest."""
+    """LU for small systems; time-order for larger ones of slabs of time, auto-ilu for the rest.
+
+    Attributes:
+        direct: degrees of freedom up to which P is a complete factorisation.
+    """
+
+    direct: int = 30_000
 
     name: ClassVar[str] = "auto-lu"
+    positive: ClassVar[tuple[str, ...]] = ("direct",)
 
     def fitted(self, discretisation: Discretisation, memory: float) -> Any:
         """The one that fits."""
-        if discretisation.size <= _DIRECT:
+        if discretisation.size <= self.direct:
             return LU()
         return (TimeOrder() if isinstance(discretisation, TimeSlabs) else AutoILU()).fitted(discretisation, memory)

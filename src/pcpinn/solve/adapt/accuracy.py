@@ -39,6 +39,7 @@ from .wish import Wish
 _DISCRETE = 0.35  # parts of the accuracy for the discretisation and the training; with the safety they fill it
 _QUANTITY = 0.25  # part for the discretisation where a quantity is asked for, whose error is doubled in the end
 _TRAINED = 0.25
+_DIRECT = {1: 200_000, 2: 80_000, 3: 30_000}  # degrees of freedom up to which P is a complete factorisation
 _NODES_PER_WEIGHT = 3
 _DENSER = 2  # times that a mesh is refined because a network is wrong between its nodes
 _WIDTHS = (20, 28, 40, 56)
@@ -156,6 +157,7 @@ class Trainer:
         wish, level = self.wish, self.adapted.level
         chosen: dict[str, Any] = {
             "preconditioner": "auto-lu",
+            "preconditioner.direct": _DIRECT[level.mesh.dimension],
             "network.stretch": True,
             "newton.tolerance": _TRAINED * wish.accuracy,
             "optimiser.iterations": 80,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from ...clock import Clock
 
 _DIRECT = {1: 400_000, 2: 300_000, 3: 90_000}  # degrees of freedom that complete factors are affordable for with 4 GiB
-_OVERDUE = 0.6
-_PLANNING = 0.4  # of the time, at most, for meshes and steps; the rest is for training
+_OVERDUE = 0.65
+_PLANNING = 0.5  # of the time, at most, for meshes and steps; the rest is for training
 
 
 @dataclass

@@ -30,7 +30,9 @@ from .trust import LEAST_TRUST, trust
 _BULK = 0.7
 PLACES = np.array([0.0694, 0.33, 0.67, 0.9306])  # of a step where solutions are compared
 WEIGHTS = np.array([0.1739, 0.3261, 0.3261, 0.1739])
+_FEW = 0.4  # and where that is too much
 _MOST_HALVINGS = 3
+_VALUES = 2e8  # of a march, with 4 GiB
 _FAR = 0.2  # relative errors above this say that nothing is resolved yet, and not where: all cells, all steps are cut
 _HELPED = (
     0.8  # and so they are where the last cuts left more than this of an error: it comes from elsewhere, or from before
@@ -239,34 +241,48 @@ def adapt_march(
         space_done, time_done = in_space <= part * targets[0], in_time <= part * targets[1]
         if space_done and time_done and not first:
             break
-        refine_space = not space_done or first
-        refine_time = not time_done or first
         helped = [first or now <= _HELPED * before for now, before in zip((in_space, in_time), last_parts, strict=True)]
         last_parts = (in_space, in_time)
-        new_mesh, new_steps = mesh, steps
-        if refine_space:
+        finer_mesh, few_cells, shorter, halved = mesh, mesh, steps, steps
+        if not space_done or first:
             everywhere = in_space > _FAR or space_done or not helped[0]
             chosen = np.ones(len(mesh.cells), dtype=bool) if everywhere else marked(level.by_cell, _BULK)
-            new_mesh = _refine(mesh, chosen, problem)
-        if refine_time:
-            new_steps = _shortened(steps, level.by_step, in_time / targets[1], in_time > _FAR or not helped[1])
-        cost = (
-            level.finest.values.size * new_mesh.cell_count / mesh.cell_count * len(new_steps.times) / len(steps.times)
-        )
-        limited = limits.exceeded(level.finer.space.size * new_mesh.cell_count / mesh.cell_count, mesh.dimension)
-        if limited is None and cost > 2e8 * limits.memory / 4:
-            limited = "memory"
-        more = new_mesh.cell_count / mesh.cell_count * len(new_steps.times) / len(steps.times)
-        if limited is None and limits.would_exceed(more):
-            limited = "time"
-        if limited is not None:
+            finer_mesh = _refine(mesh, chosen, problem)
+            few_cells = _refine(mesh, marked(level.by_cell, _FEW), problem)
+        if not time_done or first:
+            far = in_time > _FAR or not helped[1]
+            shorter = _shortened(steps, level.by_step, in_time / targets[1], far)
+            halved = steps.halved(np.ones(count, dtype=bool), np.ones(count, dtype=int))
+        alone = [(finer_mesh, steps), (few_cells, steps)], [(mesh, shorter), (mesh, halved)]
+        worse = int(in_time / targets[1] > in_space / targets[0])
+        limited, chosen_next = None, None
+        for new in [(finer_mesh, shorter), *alone[worse]]:  # what is affordable of it, the larger error first
+            refusal = _too_much(level, new, limits)
+            if refusal is None and not (new[0] is mesh and new[1] is steps):
+                chosen_next = new
+                break
+            limited = limited or refusal
+        if chosen_next is None:
             break
+        limited = None
         limits.mark()
-        mesh, steps = new_mesh, new_steps
+        mesh, steps = chosen_next
     last = levels[-1].base  # of the last level that was solved
     coarser = [(m.base.space.mesh, replace(steps, times=m.base.times)) for m in levels[:-1]]
     return AdaptedMarch(
         levels[-1], last.space.mesh, replace(steps, times=last.times), part, limited, history, coarser, failed
+    )
+
+
+def _too_much(level: MarchLevel, new: tuple[Mesh, Steps], limits: Limits) -> str | None:
+    """What a level with this mesh and these steps would exceed, memory or time; None if it is affordable."""
+    mesh, steps = new
+    cells = mesh.cell_count / level.base.space.mesh.cell_count
+    more = cells * (len(steps.times) - 1) / (len(level.base.times) - 1)
+    if level.finest.values.size * more > _VALUES * limits.memory / 4:
+        return "memory"
+    return limits.exceeded(level.finer.space.size * cells, mesh.dimension) or (
+        "time" if limits.would_exceed(more) else None
     )
 
 
