@@ -12,6 +12,7 @@ VARIANCE = {
     "torch": 1 / (3 * IN),
     "glorot-normal": 2 / (IN + OUT),
     "cells": 2 / (IN + OUT),
+    "radial": 2 / (IN + OUT),
     "glorot-uniform": 2 / (IN + OUT),
     "he-normal": 2 / IN,
     "he-uniform": 2 / IN,
@@ -36,7 +37,7 @@ def test_distribution(layer):
     """Uniform ones are bounded by sqrt(3) standard deviations; normal ones are not, and have their kurtosis."""
     name, weight, _ = layer
     z = weight / math.sqrt(VARIANCE[name])
-    normal = name.endswith("normal") or name == "cells"
+    normal = name.endswith("normal") or name in ("cells", "radial")
     assert (float(z.abs().max()) > 3) == normal
     assert float((z**4).mean()) == pytest.approx(3.0 if normal else 1.8, abs=0.1)
 

@@ -33,7 +33,7 @@ def test_units_are_gaussians_about_their_centres():
     spread_units(network, corners, 0)
     centres, spacing = spread(corners, 40, 0)
     for shift in ([0, 0], [1, 0], [0, 1]):
-        values = np.diagonal(hidden(network, centres + 1.5 * spacing * np.array(shift)))
+        values = np.diagonal(hidden(network, centres + 2.5 * spacing * np.array(shift)))
         assert np.allclose(values, math.exp(-sum(shift) / 2), atol=1e-9)
 
 

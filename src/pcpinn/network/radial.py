@@ -13,7 +13,9 @@ from scipy.spatial import cKDTree
 
 from .dense import DenseNetwork
 
-_WIDTH = 1.5  # of a unit, in distances to its neighbours: narrower ones are not smooth, of wider ones sums cancel
+_WIDTH = (
+    2.5  # of a unit, in distances to its neighbours: marches of narrower ones are unstable, of wider ones sums cancel
+)
 _NEIGHBOURS = {1: 2, 2: 6, 3: 12}
 _SAMPLES = 30  # random points per unit, among which the units are spread
 _ROUNDS = 12

@@ -63,7 +63,7 @@ class Notes(Progress):
 def test_a_march_that_is_too_slow_is_done_on_a_coarser_plan(monkeypatch):
     """16 steps of 0.8 s do not fit into what is left of 10 s."""
     slow_windows(monkeypatch, 0.8, shorter_than=0.1)
-    monkeypatch.setattr(marched, "_WIDTHS", {1: (3, 5)})
+    monkeypatch.setattr(marched, "_widths", lambda *_: (3, 5))
     notes = Notes()
     solution = pc.solve(heat(), accuracy=1e-4, time_limit=10.0, device="cpu", progress=notes)
     assert (solution.verdict.reached, solution.verdict.limited_by) == (False, "time")

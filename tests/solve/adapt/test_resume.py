@@ -107,17 +107,17 @@ class Stages(Progress):
 
 
 CASES = {
-    "layer": (layer, accuracy, (3, 4, 6), {"accuracy": 1e-4}, "width 4"),
-    "wave": (wave, marched, {1: (6, 12)}, {"accuracy": 1e-4}, "width 6"),
-    "wave, inside a march": (wave, marched, {1: (6, 12)}, {"accuracy": 1e-4}, 13),
+    "layer": (layer, (accuracy, "_WIDTHS", (3, 4, 6)), {"accuracy": 1e-4}, "width 4"),
+    "wave": (wave, (marched, "_widths", lambda *_: (2, 12)), {"accuracy": 1e-4}, "width 2"),
+    "wave, inside a march": (wave, (marched, "_widths", lambda *_: (2, 12)), {"accuracy": 1e-4}, 13),
 }
 
 
 @pytest.mark.filterwarnings("ignore::pcpinn.errors.AccuracyWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_networks_that_were_done_are_not_trained_again(tmp_path, monkeypatch, name):
-    make, module, chosen, options, cut = CASES[name]
-    monkeypatch.setattr(module, "_WIDTHS", chosen)
+    make, widths, options, cut = CASES[name]
+    monkeypatch.setattr(*widths)
     options = {**options, "device": "cpu", "checkpoint_every": 0.0}
     once = Stages()
     whole = pc.solve(make(), progress=once, **options)

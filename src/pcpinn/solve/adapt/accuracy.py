@@ -121,7 +121,7 @@ class Trainer:
                 break
             if solution.result["stopped_by"] != "tolerance":
                 widths, start = widths[1:], self._grown(solution)
-            elif training > 2 * _TRAINED * wish.accuracy and denser < _DENSER:
+            elif training > 2 * _TRAINED * wish.accuracy and denser < _DENSER and self._leaves(took):
                 denser, start = denser + 1, solution  # right at the nodes and wrong between them: more nodes
             else:
                 break  # a larger network has nothing to gain
@@ -134,6 +134,10 @@ class Trainer:
             "networks": self.rounds,
         }
         return solution
+
+    def _leaves(self, took: float) -> bool:
+        """Whether there is time for the same on a mesh with half the length of cells."""
+        return self.limits.left > 1.5 * took * 2**self.adapted.level.mesh.dimension
 
     def _of_quantity(self, goal: Goal, solution: Solution) -> dict[str, float]:
         """Relative error of the quantity that was asked for; it is recorded."""

@@ -243,35 +243,52 @@ def adapt_march(
             break
         helped = [first or now <= _HELPED * before for now, before in zip((in_space, in_time), last_parts, strict=True)]
         last_parts = (in_space, in_time)
-        finer_mesh, few_cells, shorter, halved = mesh, mesh, steps, steps
-        if not space_done or first:
-            everywhere = in_space > _FAR or space_done or not helped[0]
-            chosen = np.ones(len(mesh.cells), dtype=bool) if everywhere else marked(level.by_cell, _BULK)
-            finer_mesh = _refine(mesh, chosen, problem)
-            few_cells = _refine(mesh, marked(level.by_cell, _FEW), problem)
-        if not time_done or first:
-            far = in_time > _FAR or not helped[1]
-            shorter = _shortened(steps, level.by_step, in_time / targets[1], far)
-            halved = steps.halved(np.ones(count, dtype=bool), np.ones(count, dtype=int))
-        alone = [(finer_mesh, steps), (few_cells, steps)], [(mesh, shorter), (mesh, halved)]
-        worse = int(in_time / targets[1] > in_space / targets[0])
-        limited, chosen_next = None, None
-        for new in [(finer_mesh, shorter), *alone[worse]]:  # what is affordable of it, the larger error first
-            refusal = _too_much(level, new, limits)
-            if refusal is None and not (new[0] is mesh and new[1] is steps):
-                chosen_next = new
-                break
-            limited = limited or refusal
-        if chosen_next is None:
+        wishes = _refinements(
+            problem, level, steps, targets, (space_done and not first, time_done and not first), helped
+        )
+        refusals = [_too_much(level, wish, limits) for wish in wishes]
+        if None not in refusals:
+            limited = refusals[0]
             break
-        limited = None
         limits.mark()
-        mesh, steps = chosen_next
+        mesh, steps = wishes[refusals.index(None)]
     last = levels[-1].base  # of the last level that was solved
     coarser = [(m.base.space.mesh, replace(steps, times=m.base.times)) for m in levels[:-1]]
     return AdaptedMarch(
         levels[-1], last.space.mesh, replace(steps, times=last.times), part, limited, history, coarser, failed
     )
+
+
+def _refinements(
+    problem: Problem,
+    level: MarchLevel,
+    steps: Steps,
+    targets: tuple[float, float],
+    done: tuple[bool, bool],
+    helped: list[bool],
+) -> list[tuple[Mesh, Steps]]:
+    """Meshes and steps that would be next: all that is wanted first, then less of it, for the larger error alone.
+
+    Args:
+        targets: of the errors by space and by time.
+        done: whether space and time need nothing more.
+        helped: whether what was done for them last brought their errors down.
+    """
+    in_space, in_time = level.parts
+    mesh, every = level.base.space.mesh, np.ones(len(steps.times) - 1, dtype=bool)
+    in_cells, in_steps = [], []
+    if not done[0]:
+        everywhere = in_space > _FAR or in_space <= LEAST_TRUST * targets[0] or not helped[0]
+        for bulk in (1.0 if everywhere else _BULK, _FEW):
+            chosen = np.ones(len(mesh.cells), dtype=bool) if bulk == 1 else marked(level.by_cell, bulk)
+            in_cells.append(_refine(mesh, chosen, problem))
+    if not done[1]:
+        far = in_time > _FAR or not helped[1]
+        in_steps = [_shortened(steps, level.by_step, in_time / targets[1], far), steps.halved(every, every.astype(int))]
+    both = (in_cells[0] if in_cells else mesh, in_steps[0] if in_steps else steps)
+    if in_steps and (not in_cells or in_time / targets[1] > in_space / targets[0]):
+        return [both, *((mesh, shorter) for shorter in in_steps)]
+    return [both, *((finer, steps) for finer in in_cells)]
 
 
 def _too_much(level: MarchLevel, new: tuple[Mesh, Steps], limits: Limits) -> str | None:
