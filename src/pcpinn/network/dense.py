@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import torch
@@ -165,16 +165,23 @@ class DenseNetwork(BoxedNetwork):
         return PlacedNetwork(self, points)
 
     def copy_from(self, other: object) -> bool:
-        """Take weights, frequencies and unit of another perceptron of the same architecture and box; False if it is not one."""
+        """Take weights, frequencies and unit of another perceptron of the same architecture and box; False if it is not one.
+
+        Coordinates that are stretched by another mesh are taken over with them.
+        """
         if not isinstance(other, DenseNetwork):
             return False
+        own, theirs = self.architecture.features.stretch, other.architecture.features.stretch
+        alike = replace(self.architecture, features=replace(self.architecture.features, stretch=theirs))
         same = (
-            other.architecture == self.architecture
+            other.architecture == alike
+            and list(map(bool, own)) == list(map(bool, theirs))
             and other.outputs == self.outputs
             and all(torch.equal(getattr(other, k).cpu(), getattr(self, k).cpu()) for k in ("centre", "half_width"))
             and other.frequencies.shape == self.frequencies.shape
         )
         if same:
+            self.architecture = alike
             self.output_scale = other.output_scale.clone().to(self.theta)
             with torch.no_grad():
                 for key in ("theta", "frequencies"):

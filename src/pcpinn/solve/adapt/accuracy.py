@@ -121,7 +121,11 @@ class Trainer:
                 break
             if solution.result["stopped_by"] != "tolerance":
                 widths, start = widths[1:], self._grown(solution)
-            elif training > 2 * _TRAINED * wish.accuracy and denser < _DENSER and self._leaves(took):
+            elif (
+                training > 2 * _TRAINED * wish.accuracy
+                and denser < _DENSER
+                and self._denser_is_affordable(took, solution.result["dofs"])
+            ):
                 denser, start = denser + 1, solution  # right at the nodes and wrong between them: more nodes
             else:
                 break  # a larger network has nothing to gain
@@ -135,9 +139,10 @@ class Trainer:
         }
         return solution
 
-    def _leaves(self, took: float) -> bool:
-        """Whether there is time for the same on a mesh with half the length of cells."""
-        return self.limits.left > 1.5 * took * 2**self.adapted.level.mesh.dimension
+    def _denser_is_affordable(self, took: float, dofs: int) -> bool:
+        """Whether there are time and memory for the same on a mesh with cells of half the length."""
+        dimension = self.adapted.level.mesh.dimension
+        return dofs * 2**dimension <= _DIRECT[dimension] and self.limits.left > 1.5 * took * 2**dimension
 
     def _of_quantity(self, goal: Goal, solution: Solution) -> dict[str, float]:
         """Relative error of the quantity that was asked for; it is recorded."""

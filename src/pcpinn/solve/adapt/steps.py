@@ -33,7 +33,9 @@ WEIGHTS = np.array([0.1739, 0.3261, 0.3261, 0.1739])
 _FEW = 0.4  # and where that is too much
 _MOST_HALVINGS = 3
 _VALUES = 2e8  # of a march, with 4 GiB
-_FAR = 0.2  # relative errors above this say that nothing is resolved yet, and not where: all cells, all steps are cut
+# Relative errors above these say that nothing is resolved yet, and not where: all cells, all steps are cut. Cells of an
+# interval are cheap.
+_FAR, _FAR_IN_SPACE = 0.2, {1: 0.03, 2: 0.2, 3: 0.2}
 _HELPED = (
     0.8  # and so they are where the last cuts left more than this of an error: it comes from elsewhere, or from before
 )
@@ -278,8 +280,8 @@ def _refinements(
     mesh, every = level.base.space.mesh, np.ones(len(steps.times) - 1, dtype=bool)
     in_cells, in_steps = [], []
     if not done[0]:
-        everywhere = in_space > _FAR or in_space <= LEAST_TRUST * targets[0] or not helped[0]
-        for bulk in (1.0 if everywhere else _BULK, _FEW):
+        everywhere = in_space > _FAR_IN_SPACE[mesh.dimension] or in_space <= LEAST_TRUST * targets[0] or not helped[0]
+        for bulk in (1.0 if everywhere else _BULK, *((_FEW,) if helped[0] else ())):
             chosen = np.ones(len(mesh.cells), dtype=bool) if bulk == 1 else marked(level.by_cell, bulk)
             in_cells.append(_refine(mesh, chosen, problem))
     if not done[1]:
