@@ -78,7 +78,9 @@ def solve(
         float | None,
         typer.Option(help=f"Relative L2 error to reach; {USUAL_ACCURACY:g} for a file without a preset."),
     ] = None,
-    method: Annotated[str, typer.Option(help="pcpinn, pinn, fem-fit, or one of a plug-in.")] = "pcpinn",
+    method: Annotated[
+        str, typer.Option(help="pcpinn, fem-fit, or a baseline: pinn, lra, ... (docs/baselines.md).")
+    ] = "pcpinn",
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the run; must not exist yet.")] = None,

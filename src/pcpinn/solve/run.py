@@ -161,8 +161,8 @@ def measure(loss: Loss, system: Linearisation, reference: Reference | None) -> d
     errors: dict[str, Any] = dict.fromkeys(ERRORS)
     names = component_names(system.discretisation.problem.unknowns)
     if reference is not None:
-        errors |= compare(_evaluate(network, reference.points), reference, names)
-    u = _evaluate(network, system.nodes.points)[system.nodes.point_of, system.nodes.component_of]
+        errors |= compare(evaluate(network, reference.points), reference, names)
+    u = evaluate(network, system.nodes.points)[system.nodes.point_of, system.nodes.component_of]
     u_h = _discrete_solution(loss, system, u)
     if u_h is not None:
         errors["training"] = system.norm(u - u_h) / (system.norm(u_h) or 1.0)
@@ -202,6 +202,7 @@ def _discrete_solution(loss: Loss, system: Linearisation, u: np.ndarray) -> np.n
         return None
 
 
-def _evaluate(network: Network, x: np.ndarray) -> np.ndarray:
+def evaluate(network: Network, x: np.ndarray) -> np.ndarray:
+    """(n, outputs) values of a network at points (n, d)."""
     with torch.no_grad():
         return network(torch.as_tensor(x).to(network.theta)).double().cpu().numpy()

@@ -97,12 +97,15 @@ def train(
         loss,
         _copied(problem),
     )  # whose loss is known to be finite
-    advance = optimiser.bind(problem, state)
+    advance, layout = None, problem.layout
     if history.rows and math.sqrt(2 * loss) <= stopping.tolerance:
         reason = "tolerance"
     while iteration < stopping.iterations and reason == "iterations":
+        most = min(stopping.iterations - iteration, problem.adapt(iteration))
+        if advance is None or problem.layout != layout:
+            advance, layout = optimiser.bind(problem, state), problem.layout
         start, start_state = problem.theta.detach().clone(), _copied(problem)
-        losses = advance(stopping.iterations - iteration)
+        losses = advance(most)
         since, seconds = seconds, time.perf_counter() - started
         finite = next((k for k, value in enumerate(losses) if not math.isfinite(value)), len(losses))
         if finite:
