@@ -154,6 +154,7 @@ class StrongLoss(Loss):
             facts["weights"] = dict(zip(self.names, self.weights.tolist(), strict=True))
         for piece in self.pieces:
             facts |= piece.describe(self)
+        facts |= getattr(self._equations, "describe", dict)()
         ansatz = self.network.ansatz
         return facts if ansatz is None else {**facts, "hard_walls": len(ansatz.width)}
 
