@@ -27,8 +27,8 @@ from ..train import Checkpoints, Loss, Stopping, train
 from .build import make_mesh, make_network, make_optimiser, refuse_free
 from .certify import estimate_error
 from .conduct import Run
-from .run import evaluate
 from .settings import Settings
+from .watching import evaluate, known_errors, watch_error
 
 MakePointLoss = Callable[[Problem, AnyMesh, Network, Settings], Loss]
 
@@ -80,8 +80,9 @@ def run_without_system(
             snapshot = checkpoints.read(network.theta)
             own.clock.add(snapshot.elapsed)
     patience = optimiser.usual_patience if optimiser.patience is None else optimiser.patience
+    watch = watch_error(network, reference, optimiser.iterations)
     stopping = Stopping(optimiser.iterations, settings.newton.tolerance, options.time_limit, patience)
-    training = train(loss, optimiser, stopping, state, progress, checkpoints, snapshot)
+    training = train(loss, optimiser, stopping, state, progress, checkpoints, snapshot, watch=watch)
 
     progress.stage("errors")
     errors: dict[str, Any] = dict.fromkeys(ERRORS)
@@ -110,6 +111,7 @@ def run_without_system(
         errors=errors,
         certificate=certificate.to_dict() if certificate else None,
         reference=None if reference is None else reference.describe(),
+        error_history=known_errors(training.history, errors["l2re"]),
     )
     solution = Solution(network, problem.unknowns, mesh, result, training.history, settings.to_dict(), problem)
     if own.out is not None:

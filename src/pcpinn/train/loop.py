@@ -13,6 +13,7 @@ from .checkpoint import Checkpoints, Snapshot
 from .history import History
 from .loss import Loss
 from .optimiser import Optimiser, State
+from .watch import Watch
 
 _LOOK = 5
 
@@ -58,6 +59,7 @@ def train(
     checkpoints: Checkpoints | None = None,
     resume: Snapshot | None = None,
     announce: bool = True,
+    watch: Watch | None = None,
 ) -> Training:
     """Minimise problem.loss() in place. A resumed training takes the same steps as one that was never interrupted.
 
@@ -72,6 +74,7 @@ def train(
         checkpoints: where to write snapshots.
         resume: a snapshot to continue from.
         announce: tell of a new stage; not where a training of this run goes on.
+        watch: measures the error now and then, for the history.
     """
     progress = progress or Progress()
     if resume is None:
@@ -125,6 +128,9 @@ def train(
             break
         loss = losses[-1]
         progress.update(iteration, loss)
+        error = None if watch is None else watch.look(iteration, seconds)
+        if error is not None:
+            history.errors[iteration] = error
         if checkpoints is not None and checkpoints.due():
             checkpoints.write(Snapshot(iteration, seconds, problem.theta, state, history, problem.state()))
         if math.sqrt(2 * loss) <= stopping.tolerance:
