@@ -79,7 +79,6 @@ class WeakEquations:
         whole = np.asarray(inside.reshape(len(corners), -1).all(1))
         kept, sides = (torch.as_tensor(a).to(like) for a in (corners[whole], side))
         self.cells = WeakCells(kept, sides, tests, nodes)
-        self._points = self.cells.points
         self._grid = (lower, side, whole.reshape([subdomains] * d))
         self._elsewhere: dict[int, Tensor] = {}
 
@@ -88,9 +87,8 @@ class WeakEquations:
         parts, x = [], self._outside(loss)
         share = len(x) / len(loss.points)
         if len(self.cells.lower):
-            weak = self.cells.residual(loss.pointwise, loss.network, self._points)
-            volume = float(self.cells.sides.prod()) * len(self.cells.lower)
-            parts.append(weak.reshape(-1) * ((1 - share) / volume) ** 0.5)
+            weak = self.cells.residual(loss.pointwise, loss.network)
+            parts.append(weak.reshape(-1) * ((1 - share) / self.cells.volume) ** 0.5)
         if len(x):
             strong = strong_residual(loss.pointwise, loss.network, x)
             parts.append(strong.reshape(-1) * len(loss.points) ** -0.5)
@@ -98,7 +96,7 @@ class WeakEquations:
 
     def describe(self) -> dict[str, Any]:
         """Facts for the report."""
-        return {"subdomains": len(self.cells.lower), "tests": self.cells.tests, "gauss_points": len(self._points)}
+        return {"subdomains": len(self.cells.lower), "tests": self.cells.tests, "gauss_points": len(self.cells.points)}
 
     def _outside(self, loss: Any) -> Tensor:
         """The points inside the domain that lie in no whole subdomain."""

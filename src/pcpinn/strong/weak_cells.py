@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -37,7 +38,7 @@ class WeakCells:
     tests: int
     nodes: int
 
-    @property
+    @cached_property
     def points(self) -> Tensor:
         """(E q^d, d) Gauss points, cell by cell."""
         line = torch.as_tensor((legendre.leggauss(self.nodes)[0] + 1) / 2).to(self.lower)
@@ -45,21 +46,27 @@ class WeakCells:
         grid = torch.cartesian_prod(*[line] * d).reshape(-1, d)
         return (self.lower[:, None] + grid * self.sides).reshape(-1, d)
 
-    def residual(self, pointwise: Pointwise, network: Callable[[Tensor], Tensor], points: Tensor) -> Tensor:
-        """(E, K^d, C) integrals against all test functions, differentiable in the network's weights; `points` as above."""
-        x = points.detach().requires_grad_()
+    @cached_property
+    def volume(self) -> float:
+        """Of all cells together."""
+        return float(self.sides.prod()) * len(self.lower)
+
+    def residual(self, pointwise: Pointwise, network: Callable[[Tensor], Tensor]) -> Tensor:
+        """(E, K^d, C) integrals against all test functions, differentiable in the network's weights."""
+        x = self.points.detach().requires_grad_()
         out = pointwise.evaluate(x.double(), state_at(network, x).double())
         count, d = self.lower.shape
         cells = out.reshape(count, *[self.nodes] * d, *out.shape[1:])  # (E, q, ..., q, C, 1 + d)
-        values, slopes = self._tables(out)
+        values, slopes = self._tables
         total = _tested(cells[..., 0], values)
         for axis in range(d):
             along = [slopes[a] if a == axis else values[a] for a in range(d)]
             total = total + _tested(cells[..., 1 + axis], along)
         return total.reshape(count, -1, out.shape[1]).to(x.dtype)
 
-    def _tables(self, like: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-        """For each axis (K, q): quadrature weights times test functions, and times their derivatives."""
+    @cached_property
+    def _tables(self) -> tuple[list[Tensor], list[Tensor]]:
+        """For each axis (K, q), float64: quadrature weights times test functions, and times their derivatives."""
         x, w = legendre.leggauss(self.nodes)
         values, slopes = [], []
         for k in range(1, self.tests + 1):
@@ -69,8 +76,7 @@ class WeakCells:
             values.append(w * legendre.legval(x, v) / norm)
             slopes.append(w * legendre.legval(x, legendre.legder(v)) / norm)
         halves = [float(side) / 2 for side in self.sides]
-        both = (torch.as_tensor(np.array(table)).to(like) for table in (values, slopes))
-        value, slope = both
+        value, slope = (torch.as_tensor(np.array(table), device=self.lower.device) for table in (values, slopes))
         return [value * h**0.5 for h in halves], [slope * h**-0.5 for h in halves]
 
 
