@@ -12,8 +12,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "baselines.md").read_text(encoding=
 
 
 def test_every_method_is_in_the_table():
-    listed = set(re.findall(r"^\| `([a-z-]+)` \|", PAGE, flags=re.MULTILINE))
-    assert listed == {name for name in METHODS.names() if name != "pcpinn"} - {"redrawn"}
+    listed = set(re.findall(r"^\| `([a-z][a-z-]+)` \|", PAGE, flags=re.MULTILINE))
+    own = {m.name for m in METHODS if getattr(m.offer, "func", m.offer).__module__.startswith("pcpinn.baselines")}
+    assert own >= listed >= own - {"plain-residual", "redrawn"}  # those that other tests register
 
 
 def test_the_plug_in_works_as_printed():
