@@ -52,3 +52,10 @@ def test_state_is_taken_back():
 def test_a_rate_above_one_is_refused():
     with pytest.raises(PcpinnError, match="rate=2"):
         loss_of("lra", rate=2.0)
+
+
+def test_groups_are_equations_and_conditions():
+    loss = loss_of("lra")
+    loss.adapt(0)
+    equations, *others = (float(w) * part.item() for w, part in zip(loss.weights, loss.part_losses(), strict=True))
+    assert [g.item() for g in loss.groups()] == pytest.approx([equations, sum(others)])

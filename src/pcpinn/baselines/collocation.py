@@ -112,10 +112,11 @@ class StrongLoss(Loss):
         return [0.5 * (r @ r) for r in self.parts()]
 
     def groups(self) -> list[Tensor]:
-        """Weighted, the equations with what pieces add, and each condition."""
-        losses = [w * own for w, own in zip(self.weights, self.part_losses(), strict=True)]
+        """Weighted: the equations with what pieces add, and all conditions together."""
+        losses = torch.stack(self.part_losses()) * self.weights
         last = 1 + len(self.terms)
-        return [self._with_penalties(torch.stack([losses[0], *losses[last:]]).sum()), *losses[1:last]]
+        equations = self._with_penalties(losses[0] + losses[last:].sum())
+        return [equations, losses[1:last].sum()] if self.terms else [equations]
 
     def adapt(self, iteration: int) -> int:
         """Let pieces whose turn it is change weights and points."""

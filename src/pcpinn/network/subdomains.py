@@ -19,13 +19,14 @@ _STEEPNESS = 8.0  # a window falls from 0.98 to 0.02 within the overlap
 class Subdomains(nn.Module):
     """u(x) = sum over parts s of window_s(x) N_s(x), with N_s a tanh perceptron in coordinates of its own part.
 
-    Parts are the cells of a regular grid of [-1, 1]^d. Windows are products of sigmoids along the axes, divided by their
-    sum: they add up to one everywhere.
+    Parts are the cells of a regular grid of [-1, 1]^d. Windows rise and fall as sigmoids at the inner edges of the grid, along
+    each axis divided by their sum; those of a part are products over the axes. They add up to one everywhere.
 
     Attributes:
         weights, biases: of each layer, for all parts together: (parts, out, in), (parts, out).
     """
 
+    edges: Tensor
     lower: Tensor
     upper: Tensor
 
@@ -33,6 +34,7 @@ class Subdomains(nn.Module):
         super().__init__()
         edges = torch.linspace(-1, 1, parts + 1, dtype=torch.float64)
         corners = [torch.cartesian_prod(*[line] * d).reshape(-1, d) for line in (edges[:-1], edges[1:])]
+        self.register_buffer("edges", edges)
         self.register_buffer("lower", corners[0])
         self.register_buffer("upper", corners[1])
         self.fall = overlap * 2 / parts / _STEEPNESS
@@ -45,16 +47,15 @@ class Subdomains(nn.Module):
             self.biases.append(nn.Parameter(torch.zeros(count, out, dtype=torch.float64)))
 
     def windows(self, x: Tensor) -> Tensor:
-        """(n, d) -> (parts, n): smooth, of sum one; those at the ends of the box do not fall off there."""
-        x = x[None]
-        low, up = self.lower[:, None], self.upper[:, None]
-        inside = torch.sigmoid((x - low) / self.fall) * torch.sigmoid((up - x) / self.fall)
-        at_start, at_end = low <= -1 + 1e-9, up >= 1 - 1e-9
-        inside = torch.where(at_start, torch.sigmoid((up - x) / self.fall), inside)
-        inside = torch.where(at_end, torch.sigmoid((x - low) / self.fall), inside)
-        inside = torch.where(at_start & at_end, torch.ones_like(inside), inside)
-        products = inside.prod(-1)
-        return products / products.sum(0)
+        """(n, d) -> (parts^d, n): smooth, of sum one; those at the ends of the box do not fall off there."""
+        rise = torch.sigmoid((x[..., None] - self.edges[1:-1]) / self.fall)  # (n, d, parts - 1), at each inner edge
+        one = torch.ones_like(x[..., None])
+        along = torch.cat([one, rise], dim=-1) * (1 - torch.cat([rise, 0 * one], dim=-1))
+        along = along / along.sum(-1, keepdim=True)
+        product = along[:, 0]
+        for axis in range(1, x.shape[1]):
+            product = (product[:, :, None] * along[:, axis, None, :]).flatten(1)
+        return product.T
 
     def forward(self, x: Tensor) -> Tensor:
         """(n, d) scaled points -> (n, outputs)."""
@@ -62,7 +63,7 @@ class Subdomains(nn.Module):
         a = (x[None] - centre[:, None]) / half[:, None]
         last = len(self.weights) - 1
         for k, (w, c) in enumerate(zip(self.weights, self.biases, strict=True)):
-            a = torch.einsum("sni,soi->sno", a, w) + c[:, None]
+            a = a @ w.transpose(1, 2) + c[:, None]
             a = a if k == last else torch.tanh(a)
         return (self.windows(x)[:, :, None] * a).sum(0)
 
