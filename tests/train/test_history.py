@@ -80,3 +80,9 @@ def test_errors_are_a_column_where_they_were_measured():
 def test_tables_without_errors_are_read():
     old = HEADER + "1,0.5,2.0,2.0\n"
     assert History.from_csv(old) == History([(1, 0.5, 2.0)])
+
+
+def test_a_line_that_was_cut_off_is_left_out():
+    text = history().to_csv()
+    for length in range(len(HEADER) + 5, len(text)):
+        assert len(History.from_csv(text[:length]).rows) == text[:length].count("\n") - 1

@@ -55,13 +55,13 @@ class History:
 
     @classmethod
     def from_csv(cls, text: str) -> History:
-        """Inverse of `to_csv`; a table without errors is read, too.
+        """Inverse of `to_csv`; a table without errors is read, too. A last line that was cut off is left out.
 
         Raises:
             ValueError: when the text is not such a table.
         """
         try:
-            reader = csv.DictReader(io.StringIO(text))
+            reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1]))
             if tuple(reader.fieldnames or ()) not in (COLUMNS, COLUMNS[:-1]):
                 raise ValueError(f"the columns are not {', '.join(COLUMNS)}")
             table = list(reader)
