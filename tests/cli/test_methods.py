@@ -150,3 +150,21 @@ def test_parameters_that_make_no_problem(capfd, tmp_path):
     code, _, err = run(capfd, "solve", "poisson1d", "--set", "P=0", "--out", tmp_path / "r")
     assert code == 2
     assert "P=0" in err
+
+
+def test_a_preset_of_the_methods_own(capfd, tmp_path):
+    """Of no problem, but for every problem: solved, resumed, drawn beside the reference; other methods do not have it."""
+    small = ["--set", "width=4", "--set", "collocation=20", "--set", "every=2", "--set", "iterations=3"]
+    common = ["solve", "burgers1d", "--preset", "pinnacle-quick", *small]
+    code, out, _ = run(capfd, *common, "--method", "rar", "--out", tmp_path / "r", "--json")
+    assert code == 0
+    result = json.loads(out)
+    assert (result["method"], result["preset"], result["dofs"]) == ("rar", "pinnacle-quick", 0)
+    assert result["error_history"][-1][2] == result["errors"]["l2re"]
+    code, out, _ = run(capfd, "resume", tmp_path / "r", "--set", "iterations=5", "--json")
+    assert code == 0
+    assert json.loads(out)["preconditioner"]["collocation"] == 20 + 2 * 100
+    assert run(capfd, "plot", tmp_path / "r", "--out", tmp_path / "u.png")[0] == 0
+    code, _, err = run(capfd, "solve", "burgers1d", "--preset", "pinnacle-quick", "--out", tmp_path / "s")
+    assert (code, (tmp_path / "s").exists()) == (2, False)
+    assert "no preset 'pinnacle-quick'" in err

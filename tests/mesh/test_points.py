@@ -4,6 +4,7 @@ import pytest
 from pcpinn import Box, Disk, Interval, Rectangle
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.mesh.points import boundary_points, interior_points, spacing_of
+from pcpinn.mesh.slab_mesh import SlabMesh
 
 SHAPES = {1: Interval(0, 2), 2: Rectangle((0, 0), (2, 1)), 3: Box((0, 0, 0), (2, 1, 1))}
 PLATE = Rectangle((-1, -1), (1, 1), name="outer") - Disk((0.2, 0.1), 0.5, name="hole")
@@ -73,3 +74,32 @@ def test_spacing_makes_boundary_as_dense_as_inside():
 def test_same_seed_same_points(plate):
     assert (interior_points(plate, 50, random(3)) == interior_points(plate, 50, random(3))).all()
     assert (interior_points(plate, 50, random(3)) != interior_points(plate, 50, random(4))).any()
+
+
+def slabs():
+    return SlabMesh(generate_mesh(Disk((1.0, 0.0), 2.0, name="rim"), size=0.7), np.array([1.0, 1.5, 4.0]))
+
+
+def test_points_over_slabs_of_time():
+    mesh = slabs()
+    x = interior_points(mesh, 4000, random())
+    assert x.shape == (4000, 3)
+    r = np.hypot(x[:, 0] - 1, x[:, 1])
+    assert r.max() < 2 + 1e-3
+    assert (r**2).mean() == pytest.approx(2.0, rel=0.05)
+    assert (x[:, 2].min() >= 1, x[:, 2].max() <= 4) == (True, True)
+    assert x[:, 2].mean() == pytest.approx(2.5, rel=0.03)
+    assert spacing_of(mesh, 1000) == pytest.approx((4 * np.pi * 3 / 1000) ** (1 / 3), rel=1e-3)
+
+
+def test_boundaries_of_slabs_of_time():
+    mesh = slabs()
+    rim = boundary_points(mesh, "rim", 0.2, random())
+    assert len(rim.x) == pytest.approx(4 * np.pi * 3 / 0.2**2, rel=0.01)
+    outward = (rim.x[:, :2] - [1, 0]) / 2
+    np.testing.assert_allclose(rim.normals, np.column_stack([outward, np.zeros(len(outward))]), atol=0.05)
+    for name, t, n in (("initial", 1.0, -1.0), ("final", 4.0, 1.0)):
+        end = boundary_points(mesh, name, 0.2, random())
+        assert len(end.x) == pytest.approx(4 * np.pi / 0.2**2, rel=0.01)
+        assert (end.x[:, 2] == t).all()
+        assert (end.normals == [0, 0, n]).all()

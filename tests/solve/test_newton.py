@@ -243,7 +243,7 @@ def test_an_ordinary_pinn_takes_nonlinear_problems():
     changes = {k: v for k, v in SMALL.items() if k != "iterations"}
     solution = solve_pinn(line(), dict(**changes, optimiser="adam", iterations=80, learning_rate=0.03))
     assert solution.history.losses[-1] < 0.3 * solution.history.losses[0]
-    assert 0 < solution.errors["training"] < 1
+    assert (solution.result["dofs"], solution.errors["training"]) == (0, None)  # there is no discrete solution
     assert "newton" not in solution.result
 
 

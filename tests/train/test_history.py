@@ -64,3 +64,25 @@ def test_losses():
     np.testing.assert_array_equal(history().losses, [row[2] for row in ROWS])
     assert history().to_csv().count("\n") == 5
     assert History().to_csv() == ",".join(COLUMNS) + "\n"
+
+
+def test_errors_are_a_column_where_they_were_measured():
+    measured = history()
+    measured.errors = {2: 0.1 + 0.2, 4: 1e-17}
+    rows = list(csv.DictReader(measured.to_csv().splitlines()))
+    assert [r["l2re"] for r in rows] == ["", repr(0.1 + 0.2), "", "1e-17"]
+    back = History.from_csv(measured.to_csv())
+    assert back.errors == measured.errors
+    assert History.from_array(measured.to_array(), measured.errors_to_array()) == measured
+    assert [row[::2] for row in measured.measured] == [[2, 0.1 + 0.2], [4, 1e-17]]
+
+
+def test_tables_without_errors_are_read():
+    old = HEADER + "1,0.5,2.0,2.0\n"
+    assert History.from_csv(old) == History([(1, 0.5, 2.0)])
+
+
+def test_a_line_that_was_cut_off_is_left_out():
+    text = history().to_csv()
+    for length in range(len(HEADER) + 5, len(text)):
+        assert len(History.from_csv(text[:length]).rows) == text[:length].count("\n") - 1

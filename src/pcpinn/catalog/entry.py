@@ -133,13 +133,16 @@ class AnyEntry(ABC):
         Raises:
             PcpinnError: for an unknown preset or key, or a value that does not fit.
         """
+        own_presets = self.methods.find(method or self.home).presets  # some methods have presets for every problem
         if preset == ACCURACY and self.home == "pcpinn":
             base: Mapping[str, Any] = self.own
             changes = {"accuracy": USUAL_ACCURACY, **changes}
-        elif preset not in self.presets:
-            raise PcpinnError(f"there is no preset {preset!r}", f"use one of {', '.join(self.presets)}")
+        elif preset not in self.presets and preset not in own_presets:
+            raise PcpinnError(
+                f"there is no preset {preset!r}", f"use one of {', '.join({**self.presets, **own_presets})}"
+            )
         else:
-            base = self.presets[preset]
+            base = self.presets.get(preset, self.own)
             if "accuracy" in changes:
                 raise PcpinnError(
                     f"preset {preset!r} fixes everything, so there is no accuracy to ask for",

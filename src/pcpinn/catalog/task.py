@@ -150,8 +150,9 @@ def task_of_run(
     if begun.preset == ACCURACY:  # what was given then, and nothing else: the rest was chosen on the way
         task = make_task(entry, ACCURACY, {**begun.changes, **begun.parameters})
     else:
-        task = make_task(entry, begun.preset, begun.parameters)
-        task = replace(task, settings=begun.settings())
+        settings = begun.settings()
+        task = make_task(entry, begun.preset, begun.parameters, settings.method.name)  # presets may be the method's own
+        task = replace(task, settings=settings)
     task = replace(task, record={**task.record, "set": begun.changes})
     if published is None and isinstance(begun.record.get("published_file"), str):
         published = Path(begun.record["published_file"]).parent

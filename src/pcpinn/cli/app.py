@@ -24,6 +24,7 @@ from ..solution.load import load
 from ..solution.over_time import FPS, FRAMES
 from ..solution.reference import Reference
 from ..solution.verdict import USUAL_ACCURACY
+from ..solve.method import METHODS
 from .bench import bench, report
 from .conclude import answers, carry_out, conclude
 from .condition import condition
@@ -78,7 +79,9 @@ def solve(
         float | None,
         typer.Option(help=f"Relative L2 error to reach; {USUAL_ACCURACY:g} for a file without a preset."),
     ] = None,
-    method: Annotated[str, typer.Option(help="pcpinn, pinn, fem-fit, or one of a plug-in.")] = "pcpinn",
+    method: Annotated[
+        str, typer.Option(help="pcpinn, fem-fit, or a baseline: pinn, lra, ... (docs/baselines.md).")
+    ] = "pcpinn",
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the run; must not exist yet.")] = None,
@@ -248,8 +251,12 @@ def _reference_of(folder: Path, problem: Path | None) -> Reference | None:
     record = read_run(folder)
     source = record.get("source") or {}
     if source.get("kind") == "catalog":
+        method = str(record.get("method"))
         return catalog_task(
-            str(source.get("name")), str(record.get("preset")), record.get("problem_parameters") or {}
+            str(source.get("name")),
+            str(record.get("preset")),
+            record.get("problem_parameters") or {},
+            method=method if method in METHODS else "pcpinn",
         ).reference
     return find_task(str(problem), "default", {}).reference if problem is not None else None
 

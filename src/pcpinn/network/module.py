@@ -73,7 +73,7 @@ class ModuleNetwork(BoxedNetwork):
 
     def at_scaled(self, theta: Tensor, scaled: Tensor) -> Tensor:
         """(n, outputs) at scaled points (n, d), without the ansatz."""
-        values: Tensor = functional_call(self._template[0], self._parts(theta), (scaled,))
+        values: Tensor = functional_call(self._template[0], self.parts(theta), (scaled,))
         return values * self.output_scale
 
     @torch.no_grad()
@@ -86,7 +86,7 @@ class ModuleNetwork(BoxedNetwork):
             return functional_call(self._template[0], parts, (point[None],))[0] @ chosen
 
         gradients = torch.func.vmap(torch.func.grad(value), in_dims=(None, 0, 0))
-        parts = self._parts(self.theta.detach())
+        parts = self.parts(self.theta.detach())
         result = torch.empty(len(x), self.parameter_count, dtype=dtype or x.dtype, device=x.device)
         rows = max(1, _CHUNK // (self.parameter_count * scaled.element_size()))
         for k in range(0, len(x), rows):
@@ -116,7 +116,7 @@ class ModuleNetwork(BoxedNetwork):
 
     def to_tensors(self) -> dict[str, Tensor]:
         """All but the code: weights and buffers by the module's own names, the box and the unit of the outputs."""
-        kept = dict(self._fixed()) | self._parts(self.theta.detach())
+        kept = dict(self._fixed()) | self.parts(self.theta.detach())
         named = {f"module.{name}": tensor.detach() for name, tensor in kept.items()}
         return named | {"centre": self.centre, "half_width": self.half_width, "output_scale": self.output_scale}
 
@@ -162,7 +162,7 @@ class ModuleNetwork(BoxedNetwork):
     @torch.no_grad()
     def _take(self, tensors: Mapping[str, Tensor]) -> None:
         """Copy the tensors of `to_tensors`, which fit."""
-        for part, name in zip(self._parts(self.theta).values(), self._shapes, strict=True):
+        for part, name in zip(self.parts(self.theta).values(), self._shapes, strict=True):
             part.copy_(tensors[f"module.{name}"])
         for name, own in self._fixed():
             own.copy_(tensors[f"module.{name}"])
@@ -174,7 +174,7 @@ class ModuleNetwork(BoxedNetwork):
         parameters = [(name, p) for name, p in self._template[0].named_parameters() if name not in self._shapes]
         return parameters + list(self._template[0].named_buffers())
 
-    def _parts(self, theta: Tensor) -> dict[str, Tensor]:
+    def parts(self, theta: Tensor) -> dict[str, Tensor]:
         """Views of theta (p,) by the names of the module's parameters."""
         pieces = theta.split([shape.numel() for shape in self._shapes.values()])
         return {name: piece.view(shape) for piece, (name, shape) in zip(pieces, self._shapes.items(), strict=True)}

@@ -151,7 +151,7 @@ def _centre(mesh: Mesh, boundary: str) -> np.ndarray:
 
 def _start(mesh: AnyMesh, settings: Settings) -> float:
     """A quarter of the first slab of time, relative to all of it, where slabs are halved towards a sudden start."""
-    if not isinstance(mesh, SlabMesh) or not settings.time.halvings:
+    if not isinstance(mesh, SlabMesh) or not getattr(settings.time, "halvings", 0):
         return 0.0
     return float((mesh.times[1] - mesh.times[0]) / (mesh.times[-1] - mesh.times[0]) / 4)
 

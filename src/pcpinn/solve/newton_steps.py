@@ -67,6 +67,7 @@ def pack(place: Place, before: torch.Tensor, scale: torch.Tensor) -> tuple[dict[
     """Tensors and plain facts for a checkpoint: the place, the weights before the step, the unit of the network's outputs."""
     tensors = {"before": before, "scale": scale.detach().reshape(-1)[:1]}
     tensors["history"] = torch.from_numpy(place.history.to_array())
+    tensors["errors"] = torch.from_numpy(place.history.errors_to_array())
     if not place.system.from_zero:
         tensors["at"] = torch.from_numpy(place.system.at)
     if place.built_at is not None:
@@ -89,7 +90,8 @@ def unpack(snapshot: Snapshot, unknowns: int, weights: int) -> Packed:
             raise ValueError("its degrees of freedom are not those of the run")
         if tensors["before"].shape != (weights,) or not 0 < steps[-1].damping <= 1 or steps[-1].tolerance < 0:
             raise ValueError("its last step is invalid")
-        history = History.from_array(tensors["history"].numpy())
+        errors = tensors.get("errors")
+        history = History.from_array(tensors["history"].numpy(), None if errors is None else errors.numpy())
         scale = float(tensors["scale"])
         return Packed(at, built_at, int(facts["first_iteration"]), history, steps, scale)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 
 from ..discretize.discrete_equation import DiscreteEquation
 from ..discretize.discretisation import Discretisation, check_functions
@@ -34,6 +33,7 @@ from .conduct import Run
 from .newton import NotConverged
 from .settings import Settings
 from .start import Start, nodal_start, take_over
+from .watching import evaluate, known_errors, watch_error
 from .whole import MakeStep, WholeNewton
 
 MakeLoss = Callable[[Linearisation, Network, Settings], Loss]
@@ -93,9 +93,12 @@ def run(
             snapshot = checkpoints.read(network.theta)
             own.clock.add(snapshot.elapsed)
     patience = optimiser.usual_patience if optimiser.patience is None else optimiser.patience
+    watch = watch_error(network, reference, optimiser.iterations)
     newton = None
     if relinearised is not None and isinstance(loss, LeastSquares):
-        newton = WholeNewton(loss, system, settings, optimiser, state, relinearised, patience, progress, checkpoints)
+        newton = WholeNewton(
+            loss, system, settings, optimiser, state, relinearised, patience, progress, checkpoints, watch
+        )
         try:
             training = newton.run(snapshot)
         except NotConverged as error:
@@ -106,7 +109,7 @@ def run(
         loss = newton.loss
     else:
         stopping = Stopping(optimiser.iterations, settings.newton.tolerance, options.time_limit, patience)
-        training = train(loss, optimiser, stopping, state, progress, checkpoints, snapshot)
+        training = train(loss, optimiser, stopping, state, progress, checkpoints, snapshot, watch=watch)
 
     progress.stage("errors")
     errors = measure(loss, system, reference)
@@ -138,6 +141,7 @@ def run(
         errors=errors,
         certificate=certificate.to_dict() if certificate else None,
         reference=None if reference is None else reference.describe(),
+        error_history=known_errors(training.history, errors["l2re"]),
         **({} if newton is None or newton.linear else {"newton": newton.describe()}),
     )
     solution = Solution(network, problem.unknowns, mesh, result, training.history, settings.to_dict(), problem)
@@ -161,8 +165,8 @@ def measure(loss: Loss, system: Linearisation, reference: Reference | None) -> d
     errors: dict[str, Any] = dict.fromkeys(ERRORS)
     names = component_names(system.discretisation.problem.unknowns)
     if reference is not None:
-        errors |= compare(_evaluate(network, reference.points), reference, names)
-    u = _evaluate(network, system.nodes.points)[system.nodes.point_of, system.nodes.component_of]
+        errors |= compare(evaluate(network, reference.points), reference, names)
+    u = evaluate(network, system.nodes.points)[system.nodes.point_of, system.nodes.component_of]
     u_h = _discrete_solution(loss, system, u)
     if u_h is not None:
         errors["training"] = system.norm(u - u_h) / (system.norm(u_h) or 1.0)
@@ -200,8 +204,3 @@ def _discrete_solution(loss: Loss, system: Linearisation, u: np.ndarray) -> np.n
         return solve_newton(system.equation, u, by_factors if direct else inverse)
     except PcpinnError:
         return None
-
-
-def _evaluate(network: Network, x: np.ndarray) -> np.ndarray:
-    with torch.no_grad():
-        return network(torch.as_tensor(x).to(network.theta)).double().cpu().numpy()

@@ -236,14 +236,16 @@ def resolve_preset(
     """The settings of a preset that was made for the method `home`, for any method.
 
     Another method takes over how the domain, time and the network are treated, and the optimiser if the preset names one; it has
-    defaults of its own for the rest.
+    defaults of its own for the rest. The network of a march is not taken over: it is made for one step, without time.
 
     Raises:
         PcpinnError: for anything given that does not fit.
     """
     if method is not home:
-        asked = resolve(home, over_time, {}, preset).asked
-        shared = ("mesh", "time", "network", "run", *(("optimiser",) if "optimiser" in asked else ()))
+        of_home = resolve(home, over_time, {}, preset)
+        asked = of_home.asked
+        shared = ("mesh", "time", "run", *(("optimiser",) if "optimiser" in asked else ()))
+        shared += () if of_home.marches else ("network",)
         preset = {k: v for k, v in asked.items() if k.partition(".")[0] in shared} | dict(method.presets.get(name, {}))
     return resolve(method, over_time, given, preset)
 

@@ -20,7 +20,7 @@ from ..discretize.nonlinear import Linearisation, first_linearisation, linearise
 from ..precondition import Kept, estimate_quality
 from ..precondition.operator import PreconditionedResidual
 from ..progress import Progress
-from ..train import Checkpoints, History, LeastSquares, Optimiser, Snapshot, Stopping, Training, train
+from ..train import Checkpoints, History, LeastSquares, Optimiser, Snapshot, Stopping, Training, Watch, train
 from .newton import Newton, NotConverged
 from .newton_steps import Place, Step, pack, unpack
 from .settings import Settings
@@ -61,11 +61,13 @@ class WholeNewton(Newton):
         patience: int,
         progress: Progress,
         checkpoints: Checkpoints | None,
+        watch: Watch | None = None,
     ) -> None:
         super().__init__(loss.network)
         self.loss, self.settings, self.optimiser, self.state = loss, settings, optimiser, state
         self.rules, self.equation = settings.newton, system.equation
         self.make_step, self.patience, self.progress, self.checkpoints = make_step, patience, progress, checkpoints
+        self.watch = watch
         self.place = Place(system, None if system.from_zero else system.at)
         self.linear, self.iteration, self._clock = False, 0, time.perf_counter()
         self._linear_part = system.A if system.from_zero else None
@@ -151,7 +153,7 @@ class WholeNewton(Newton):
                 so_far = Snapshot(training.iterations, training.seconds, theta, self.state, training.history)
                 training = self._train_until(*further, so_far, announce=False)
         self._training, self._snapshot = training, None
-        self.place.history.rows += training.history.rows
+        self.place.history.extend(training.history)
         self.iteration = training.iterations
         step.iterations = self.iteration - self.place.first_iteration
         step.training_residual = math.sqrt(2 * training.loss) if math.isfinite(training.loss) else None
@@ -255,7 +257,9 @@ class WholeNewton(Newton):
             seconds, theta = time.perf_counter() - self._clock, self.network.theta.detach().clone()
             resume = Snapshot(self.iteration, seconds, theta, self.state, History())
         stopping = Stopping(iterations, tolerance, self.settings.run.time_limit, self.patience)
-        training = train(self.loss, self.optimiser, stopping, None, self.progress, self.checkpoints, resume, announce)
+        training = train(
+            self.loss, self.optimiser, stopping, None, self.progress, self.checkpoints, resume, announce, self.watch
+        )
         self.state = resume.state
         return training
 

@@ -33,7 +33,11 @@ def strong_residual(pointwise: Pointwise, network: Callable[[Tensor], Tensor], x
 
     Over time the divergence is that in space and time, with -density as the flux through time: a `pointwise` that is strong.
     """
-    x = x.detach().requires_grad_()
+    return residual_at(pointwise, network, x.detach().requires_grad_())
+
+
+def residual_at(pointwise: Pointwise, network: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """The same at points that require gradients: differentiable in them, too."""
     out = pointwise.evaluate(x.double(), state_at(network, x).double())
     residual = out[:, :, 0]
     if not pointwise.has_flux:

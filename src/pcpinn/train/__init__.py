@@ -12,6 +12,7 @@ from .loss import Loss
 from .optimiser import OPTIMISERS, Optimiser, State
 from .soap import SOAP
 from .torch_optimiser import TorchOptimiser
+from .watch import Watch
 
 import_all(__name__)  # a new file registers itself
 
@@ -31,6 +32,7 @@ __all__ = [
     "Stopping",
     "TorchOptimiser",
     "Training",
+    "Watch",
     "rescale_outputs",
     "train",
 ]

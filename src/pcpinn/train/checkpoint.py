@@ -76,7 +76,8 @@ class Checkpoints:
             "seconds": snapshot.seconds,
             "elapsed": snapshot.seconds if self._clock is None else self._clock.seconds,
         }
-        self.file.write({**arrays, "history": snapshot.history.to_array()}, {**numbers, "around": facts})
+        history = {"history": snapshot.history.to_array(), "errors": snapshot.history.errors_to_array()}
+        self.file.write({**arrays, **history}, {**numbers, "around": facts})
 
     def read(self, like: Tensor) -> Snapshot:
         """The last snapshot; its weights must fit the network's, `like`.
@@ -94,7 +95,7 @@ class Checkpoints:
                 seconds=float(found.facts["seconds"]),
                 theta=_tensor(found.tensors["theta"]).to(like),
                 state=_group(found, "state"),
-                history=History.from_array(found.tensors["history"]),
+                history=History.from_array(found.tensors["history"], found.tensors.get("errors")),
                 loss=_group(found, "loss"),
                 context=_group(found, "context"),
                 facts=around,

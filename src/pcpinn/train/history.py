@@ -8,18 +8,34 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-COLUMNS = ("iteration", "seconds", "loss", "residual")
+COLUMNS = ("iteration", "seconds", "loss", "residual", "l2re")
 
 
 @dataclass
 class History:
-    """Rows of iteration, seconds since the start of training, loss, and relative residual sqrt(2 loss)."""
+    """Rows of iteration, seconds since the start of training, loss, and relative residual sqrt(2 loss).
+
+    Attributes:
+        rows: iteration, seconds, loss.
+        errors: the relative L2 error against the reference, by iteration, where it was measured (see watch.py).
+    """
 
     rows: list[tuple[int, float, float]] = field(default_factory=list)
+    errors: dict[int, float] = field(default_factory=dict)
 
     def add(self, iteration: int, seconds: float, loss: float) -> None:
         """Append a row."""
         self.rows.append((iteration, seconds, loss))
+
+    def extend(self, other: History) -> None:
+        """Append what came later."""
+        self.rows += other.rows
+        self.errors |= other.errors
+
+    @property
+    def measured(self) -> list[list[float]]:
+        """Iteration, seconds and error, where the error was measured: plain data."""
+        return [[i, s, self.errors[i]] for i, s, _ in self.rows if i in self.errors]
 
     @property
     def losses(self) -> np.ndarray:
@@ -32,21 +48,25 @@ class History:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(COLUMNS)
         for iteration, seconds, loss in self.rows:
-            writer.writerow([iteration, f"{seconds:.4f}", repr(loss), repr((2 * loss) ** 0.5)])
+            error = self.errors.get(iteration)
+            known = "" if error is None else repr(error)
+            writer.writerow([iteration, f"{seconds:.4f}", repr(loss), repr((2 * loss) ** 0.5), known])
         return out.getvalue()
 
     @classmethod
     def from_csv(cls, text: str) -> History:
-        """Inverse of `to_csv`.
+        """Inverse of `to_csv`; a table without errors is read, too. A last line that was cut off is left out.
 
         Raises:
             ValueError: when the text is not such a table.
         """
         try:
-            reader = csv.DictReader(io.StringIO(text))
-            if tuple(reader.fieldnames or ()) != COLUMNS:
+            reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1]))
+            if tuple(reader.fieldnames or ()) not in (COLUMNS, COLUMNS[:-1]):
                 raise ValueError(f"the columns are not {', '.join(COLUMNS)}")
-            return cls([(int(r["iteration"]), float(r["seconds"]), float(r["loss"])) for r in reader])
+            table = list(reader)
+            rows = [(int(r["iteration"]), float(r["seconds"]), float(r["loss"])) for r in table]
+            return cls(rows, {int(r["iteration"]): float(r["l2re"]) for r in table if r.get("l2re")})
         except (KeyError, TypeError, csv.Error) as error:
             raise ValueError(f"not a history: {error}") from error
 
@@ -54,7 +74,12 @@ class History:
         """(k, 3) float64."""
         return np.array(self.rows, dtype=np.float64).reshape(-1, 3)
 
+    def errors_to_array(self) -> np.ndarray:
+        """(j, 2) float64: iterations and errors."""
+        return np.array(list(self.errors.items()), dtype=np.float64).reshape(-1, 2)
+
     @classmethod
-    def from_array(cls, data: np.ndarray) -> History:
-        """Inverse of `to_array`."""
-        return cls([(int(i), float(s), float(l)) for i, s, l in data])
+    def from_array(cls, data: np.ndarray, errors: np.ndarray | None = None) -> History:
+        """Inverse of `to_array` and `errors_to_array`."""
+        known = {} if errors is None else {int(i): float(e) for i, e in errors}
+        return cls([(int(i), float(s), float(l)) for i, s, l in data], known)

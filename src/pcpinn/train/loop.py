@@ -13,6 +13,7 @@ from .checkpoint import Checkpoints, Snapshot
 from .history import History
 from .loss import Loss
 from .optimiser import Optimiser, State
+from .watch import Watch
 
 _LOOK = 5
 
@@ -58,6 +59,7 @@ def train(
     checkpoints: Checkpoints | None = None,
     resume: Snapshot | None = None,
     announce: bool = True,
+    watch: Watch | None = None,
 ) -> Training:
     """Minimise problem.loss() in place. A resumed training takes the same steps as one that was never interrupted.
 
@@ -72,6 +74,7 @@ def train(
         checkpoints: where to write snapshots.
         resume: a snapshot to continue from.
         announce: tell of a new stage; not where a training of this run goes on.
+        watch: measures the error now and then, for the history.
     """
     progress = progress or Progress()
     if resume is None:
@@ -97,12 +100,15 @@ def train(
         loss,
         _copied(problem),
     )  # whose loss is known to be finite
-    advance = optimiser.bind(problem, state)
+    advance, layout = None, problem.layout
     if history.rows and math.sqrt(2 * loss) <= stopping.tolerance:
         reason = "tolerance"
     while iteration < stopping.iterations and reason == "iterations":
+        most = min(stopping.iterations - iteration, problem.adapt(iteration))
+        if advance is None or problem.layout != layout:
+            advance, layout = optimiser.bind(problem, state), problem.layout
         start, start_state = problem.theta.detach().clone(), _copied(problem)
-        losses = advance(stopping.iterations - iteration)
+        losses = advance(most)
         since, seconds = seconds, time.perf_counter() - started
         finite = next((k for k, value in enumerate(losses) if not math.isfinite(value)), len(losses))
         if finite:
@@ -122,6 +128,9 @@ def train(
             break
         loss = losses[-1]
         progress.update(iteration, loss)
+        error = None if watch is None else watch.look(iteration, seconds)
+        if error is not None:
+            history.errors[iteration] = error
         if checkpoints is not None and checkpoints.due():
             checkpoints.write(Snapshot(iteration, seconds, problem.theta, state, history, problem.state()))
         if math.sqrt(2 * loss) <= stopping.tolerance:

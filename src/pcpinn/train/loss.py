@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Protocol
 
 from torch import Tensor, nn
@@ -10,11 +11,14 @@ from torch import Tensor, nn
 class Loss(Protocol):
     """Known to optimisers and to the loop; `LeastSquares` adds what Gauss-Newton needs.
 
-    Losses derive from this class. One that changes during training (adaptive weights, points that are redrawn) returns
-    these numbers from `state` and takes them back in `restore`, so that a resumed training is the same one.
+    Losses derive from this class. One that changes during training (adaptive weights, points that are redrawn) does so in
+    `adapt`, returns these numbers from `state` and takes them back in `restore`, so that a resumed training is the same one.
     """
 
     network: Any  # u_theta, a `Network`; losses say which kinds they take
+    layout: int = (
+        0  # grows when tensors of the loss are replaced by others: what was prepared for them is prepared anew
+    )
 
     @property
     def theta(self) -> nn.Parameter:
@@ -22,6 +26,18 @@ class Loss(Protocol):
 
     def loss(self) -> Tensor:
         """A scalar, differentiable in theta."""
+
+    def groups(self) -> list[Tensor]:
+        """Scalars whose sum is the loss, for optimisers that treat its terms apart; by default the loss itself."""
+        return [self.loss()]
+
+    def adapt(self, iteration: int) -> int:
+        """Change what depends on the course of the training, before iteration number `iteration` (from 0).
+
+        Returns the number of iterations until it is to be asked again. Asked twice at one iteration, as where a training is
+        resumed, it must start from the same `state`.
+        """
+        return sys.maxsize
 
     def describe(self) -> dict[str, Any]:
         """Facts for the report."""

@@ -40,6 +40,7 @@ _DISCRETE = 0.35  # parts of the accuracy for the discretisation and the trainin
 _QUANTITY = 0.25  # part for the discretisation where a quantity is asked for, whose error is doubled in the end
 _TRAINED = 0.25
 _DIRECT = {1: 200_000, 2: 80_000, 3: 30_000}  # degrees of freedom up to which P is a complete factorisation
+_LEAST_TOLERANCE = 0.03  # of a training, in parts of the accuracy
 _NODES_PER_WEIGHT = 3
 _DENSER = 2  # times that a mesh is refined because a network is wrong between its nodes
 _WIDTHS = (20, 28, 40, 56)
@@ -80,6 +81,7 @@ class Trainer:
         self.problem, self.wish, self.adapted = problem, wish, adapted
         self.limits, self.progress, self.goal = limits, progress, goal
         self.unfinished = unfinished or Unfinished()
+        self.tolerance = _TRAINED * wish.accuracy
         self.rounds: list[dict[str, Any]] = []
 
     def solution(self) -> Solution:
@@ -127,6 +129,8 @@ class Trainer:
                 and self._denser_is_affordable(took, solution.result["dofs"])
             ):
                 denser, start = denser + 1, solution  # right at the nodes and wrong between them: more nodes
+            elif training > _TRAINED * wish.accuracy and self.tolerance > _LEAST_TOLERANCE * wish.accuracy:
+                self.tolerance, start = self.tolerance / 3, solution  # or righter there
             else:
                 break  # a larger network has nothing to gain
         assert best is not None
@@ -168,7 +172,7 @@ class Trainer:
             "preconditioner": "auto-lu",
             "preconditioner.direct": _DIRECT[level.mesh.dimension],
             "network.stretch": True,
-            "newton.tolerance": _TRAINED * wish.accuracy,
+            "newton.tolerance": self.tolerance,
             "optimiser.iterations": 80,
             "optimiser.even": 0.5,
             "certify": False,

@@ -1,0 +1,75 @@
+"""What a baseline adds to the strong form: weights of terms, samples, terms of the loss. One idea, one piece, one file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from torch import Tensor, nn
+
+from ..discretize.pointwise import Pointwise
+from ..network.protocol import Network
+
+Draw = Callable[[int, np.random.Generator], np.ndarray]
+"""(count, generator) -> points inside (count, d)."""
+
+
+class Seen(Protocol):
+    """What a piece sees of the loss (`StrongLoss`, which says more of each)."""
+
+    network: Network
+    pointwise: Pointwise
+    points: Tensor
+    weights: Tensor
+    names: list[str]
+    draw: Draw | None
+
+    @property
+    def theta(self) -> nn.Parameter:
+        """The weights of the network (p,)."""
+
+    def parts(self) -> list[Tensor]:
+        """Residuals of the equations, of each condition, of what pieces add; not weighted."""
+
+    def part_losses(self) -> list[Tensor]:
+        """0.5 ||r||^2 of each, not weighted."""
+
+    def take_points(self, points: Tensor) -> None:
+        """Replace the points inside."""
+
+    def random(self, iteration: int) -> np.random.Generator:
+        """Random numbers of an iteration."""
+
+
+class Piece:
+    """A part of a method that looks at the loss, changes it now and then, or adds to it; by default nothing of it.
+
+    A piece keeps no state of its own: what changes are the loss's weights and points, which checkpoints hold. Random numbers
+    come from the run's seed and the iteration.
+
+    Attributes:
+        every: iterations between two changes; 0 for none.
+        changes: what it changes of the loss: "weights", "points".
+        extra: names of the residuals that it adds.
+    """
+
+    every: int = 0
+    changes: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+
+    def adapt(self, loss: Seen, iteration: int) -> None:
+        """Change the loss before an iteration, a multiple of `every`."""
+        return
+
+    def residuals(self, loss: Seen) -> list[Tensor]:
+        """More parts of the residual, one for each of `extra`: their squares are added up, not averaged."""
+        return []
+
+    def penalty(self, loss: Seen) -> Tensor | None:
+        """A scalar that is added to the loss and is no sum of squares."""
+        return None
+
+    def describe(self, loss: Seen) -> dict[str, Any]:
+        """Facts for the report."""
+        return {}

@@ -1,0 +1,86 @@
+"""Networks with trainable slopes of their activations (Jagtap et al. 2020): tanh(n a z), a per layer or one for all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from ..recipes import PerAxis
+from .dense import DenseNetwork
+from .module_recipe import ModuleRecipe
+from .recipe import MLP, NETWORKS, Place
+
+
+class AdaptiveSlopes(nn.Module):
+    """A perceptron with the features of `MLP` whose hidden layers are tanh(factor * slope * z).
+
+    Attributes:
+        slopes: (depth,) or (1,), trained; 1 / factor at first, so that the activation is tanh.
+    """
+
+    def __init__(self, base: DenseNetwork, slopes: int, factor: float) -> None:
+        super().__init__()
+        self.base, self.factor = base, factor
+        self.slopes = nn.Parameter(torch.full((slopes,), 1 / factor, dtype=torch.float64))
+
+    def forward(self, scaled: Tensor) -> Tensor:
+        """(n, d) scaled points -> (n, outputs)."""
+        base = self.base
+        a = base.encode(base.centre + base.half_width * scaled)
+        *hidden, (weight, bias) = base.layers(base.theta)
+        for (w, c), slope in zip(hidden, self.slopes.expand(len(hidden)), strict=True):
+            a = torch.tanh(self.factor * slope * nn.functional.linear(a, w, c))
+        return nn.functional.linear(a, weight, bias)
+
+
+@dataclass(frozen=True)
+class AdaptiveMLP(ModuleRecipe):
+    """A multilayer perceptron with activations tanh(n a z) of trainable slope a.
+
+    Attributes:
+        width, depth: units per hidden layer, and number of hidden layers.
+        factor: n.
+        initialisation, features, feature_count, feature_low, feature_high, feature_std, frequencies: as of network=mlp.
+    """
+
+    width: int = 24
+    depth: int = 3
+    factor: float = 1.0
+    initialisation: str = "glorot-normal"
+    features: Literal["none", "log", "gaussian", "list"] = "log"
+    feature_count: int = 4
+    feature_low: float = -2.0
+    feature_high: float = 1.0
+    feature_std: float = torch.pi
+    frequencies: PerAxis | None = None
+
+    positive: ClassVar[tuple[str, ...]] = ("width", "depth", "factor")
+    per_layer: ClassVar[bool]
+
+    def module(self, place: Place) -> AdaptiveSlopes:
+        """The perceptron of an MLP with these keys, and slopes."""
+        keys = {key: getattr(self, key) for key in self.schema() if key != "factor"}
+        seed = int(torch.randint(2**31, ()))
+        base = MLP(**keys).build(place, seed, torch.float64)
+        return AdaptiveSlopes(base, self.depth if self.per_layer else 1, self.factor)
+
+
+@NETWORKS.register
+@dataclass(frozen=True)
+class LAAF(AdaptiveMLP):
+    """A multilayer perceptron with activations tanh(n a z), one trainable slope a for each layer."""
+
+    name: ClassVar[str] = "laaf"
+    per_layer: ClassVar[bool] = True
+
+
+@NETWORKS.register
+@dataclass(frozen=True)
+class GAAF(AdaptiveMLP):
+    """A multilayer perceptron with activations tanh(n a z), one trainable slope a for all layers."""
+
+    name: ClassVar[str] = "gaaf"
+    per_layer: ClassVar[bool] = False

@@ -1,0 +1,61 @@
+import pytest
+import torch
+from strong_cases import jacobian_by_differences, loss_of
+
+from pcpinn import PcpinnError
+
+
+def gradients(loss):
+    """Of 0.5 ||r||^2 of each part, by finite differences."""
+    return [
+        jacobian_by_differences(lambda k=k: loss.parts()[k], loss.theta).T @ r.detach()
+        for k, r in enumerate(loss.parts())
+    ]
+
+
+def test_weights_by_hand():
+    loss = loss_of("lra", rate=0.25)
+    loss.weights[1] = 3.0
+    equations, *others = gradients(loss)
+    expected = [
+        0.75 * old + 0.25 * equations.abs().max() / (old * g.abs().mean())
+        for old, g in zip([3.0] + [1.0] * (len(others) - 1), others, strict=True)
+    ]
+    assert loss.adapt(0) == 10
+    assert float(loss.weights[0]) == 1.0
+    torch.testing.assert_close(loss.weights[1:], torch.stack(expected), rtol=1e-5, atol=0)
+
+
+def test_every_boundary_is_a_term():
+    names = loss_of("lra").names
+    assert names == ["equations", "values on bottom", "values on left", "values on top", "flux on right"]
+    assert loss_of("pinn").names == ["equations", "values", "flux on right"]
+
+
+def test_only_at_its_turn():
+    loss = loss_of("lra", every=4)
+    assert (loss.adapt(5), loss.weights.tolist()) == (3, [1.0] * 5)
+    loss.adapt(8)
+    assert (loss.weights[1:] != 1).all()
+    weighted = sum(float(w) * part.item() for w, part in zip(loss.weights, loss.part_losses(), strict=True))
+    assert loss.loss().item() == pytest.approx(weighted)
+
+
+def test_state_is_taken_back():
+    loss, other = loss_of("lra"), loss_of("lra")
+    loss.adapt(0)
+    other.restore(loss.state())
+    assert loss.loss().item() == other.loss().item()
+    assert loss_of("pinn").state() == {}
+
+
+def test_a_rate_above_one_is_refused():
+    with pytest.raises(PcpinnError, match="rate=2"):
+        loss_of("lra", rate=2.0)
+
+
+def test_groups_are_equations_and_conditions():
+    loss = loss_of("lra")
+    loss.adapt(0)
+    equations, *others = (float(w) * part.item() for w, part in zip(loss.weights, loss.part_losses(), strict=True))
+    assert [g.item() for g in loss.groups()] == pytest.approx([equations, sum(others)])
