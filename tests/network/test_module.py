@@ -223,3 +223,20 @@ def test_perceptrons_copy_from_each_other():
     assert torch.equal(network.theta, other.theta)
     larger = DenseNetwork(Architecture(7, 2), LOWER, UPPER, 2, torch.Generator())
     assert not network.copy_from(larger)
+
+
+def test_coordinates_stretched_by_another_mesh_go_with_the_weights():
+    """The function is the same afterwards; where one of the two is not stretched, nothing is taken over."""
+
+    def stretched(*ends):
+        knots = tuple((float(e), k / 2, 1.0) for k, e in enumerate(ends))
+        features = Features(stretch=(knots, ()) if ends else ())
+        return DenseNetwork(
+            Architecture(5, 2, features=features), LOWER, UPPER, 2, torch.Generator().manual_seed(len(ends))
+        )
+
+    one, other, plain, x = stretched(-1, 0.2, 3), stretched(-1, 1.5, 3), stretched(), points()
+    assert one.copy_from(other)
+    assert torch.equal(one(x), other(x))
+    assert not one.copy_from(plain)
+    assert not plain.copy_from(one)
