@@ -59,6 +59,16 @@ def test_transport_by_accuracy_alone_and_back_from_disk(tmp_path):
     assert again.verdict == solution.verdict
 
 
+@pytest.mark.filterwarnings("ignore::pcpinn.errors.AccuracyWarning")
+@pytest.mark.parametrize(
+    ("given", "kept"), [({"width": 9}, ("radial", 1)), ({"network.depth": 2, "width": 9}, ("cells", 2))]
+)
+def test_the_network_of_a_march_is_as_given(given, kept):
+    solution = pc.solve(transport(), accuracy=1e-2, device="cpu", **given)
+    own = solution.network.base.architecture
+    assert (own.initialisation, own.depth, own.width) == (*kept, 9)
+
+
 def test_a_wave_shows_its_own_field_alone(tmp_path):
     problem = pc.Problem(
         pc.Interval(0, 1).over(0, 1),

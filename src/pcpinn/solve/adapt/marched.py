@@ -35,12 +35,14 @@ from .wish import DEGREE, Wish, first_mesh
 _SPACE, _TIME, _TRAINED = 0.22, 0.13, 0.25  # parts of the accuracy
 _FIRST_STEPS = 8
 _ORDER = 3
-_UNITS = {
-    1: (2, 80, 640),
-    2: (6, 300, 1500),
-    3: (6, 400, 1000),
-}  # nodes per unit of the first network; least and most units
+_UNITS = {1: (2, 80, 640), 2: (6, 300, 1500), 3: (6, 400, 1000)}  # nodes per unit of the first network; least, most
 _GROWTH = (1, 2, 4)
+_RIDGES = {  # beside what a user says of the network
+    "network.depth": 1,
+    "network.initialisation": "cells",
+    "network.feature_count": 8,
+    "network.feature_high": 2.0,
+}
 
 
 def solve_over_time(
@@ -140,7 +142,7 @@ def _train(
         "time.steps": len(steps.times) - 1,
         "time.tolerance": _TRAINED * wish.accuracy / 1000,
         "time.split_errors": False,
-        **_units(problem, mesh, width),
+        **(_RIDGES if wish.fixes_but("network.width", "network") else _units(problem, mesh, width)),
         "optimiser.iterations": 0,
         "start_iterations": 0,
         "scales": scales(level.units, problem, float(np.sqrt(level.space.quadrature.dx.sum() * np.ptp(steps.times)))),

@@ -66,6 +66,10 @@ class Wish:
                 return True
         return False
 
+    def fixes_but(self, free: str, slot: str) -> bool:
+        """Whether something in a slot was given other than one key."""
+        return any(key.partition(".")[0] == slot and key != free for key in self.asked.asked)
+
     @property
     def adaptable(self) -> bool:
         """Whether mesh and time are left to the solver."""
