@@ -36,17 +36,17 @@ class GaussNewton(Optimiser):
         damping: initial damping, relative to the mean diagonal of H.
         accelerate: follow the path to second order (geodesic acceleration, Transtrum and Sethna 2012): one more solve with
             the same matrix, and a third of the iterations.
+        memory: GiB that the matrices of a step may take; on a GPU a quarter of its memory if that is more.
         even: part of the sample that is drawn evenly over the nodes instead, for solutions that are singular where these are
             dense.
-        memory: GiB that the matrices of a step may take; on a GPU a quarter of its memory if that is more.
     """
 
     matrix: Literal["auto", "gram", "exact", "matrix-free"] = "auto"
     sample: int = 0
     damping: float = 1e-2
     accelerate: bool = True
-    even: float = 0.0
     memory: float = field(default=4.0, metadata={"hidden": True})
+    even: float = 0.0
 
     name: ClassVar[str] = "gauss-newton"
     positive: ClassVar[tuple[str, ...]] = ("damping",)
