@@ -423,7 +423,7 @@ def test_the_curvature_of_the_joint_loss_is_that_of_differences():
     assert float(x @ (model.gradient - damping * model.curvature.scale * x)) == pytest.approx(
         float(along @ along), rel=1e-5
     )
-    for wrong in (GaussNewton("exact"), GaussNewton("matrix-free"), GaussNewton(sample=5)):
+    for wrong in (GaussNewton("exact"), GaussNewton("matrix-free"), GaussNewton(sample=5), GaussNewton(even=0.5)):
         with pytest.raises(pc.PcpinnError, match="not for joint losses"):
             wrong.start(loss, 0)
 

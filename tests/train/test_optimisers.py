@@ -218,3 +218,11 @@ def test_part_of_the_nodes_is_drawn_evenly():
         light.append(float((rows >= problem.size // 2).double().mean()))
     assert abs(sum(light) / len(light) - 0.25) < 0.02
     assert abs(sum(sums) / len(sums) / float((problem.weights * values).sum()) - 1) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("given", "words"), [({"even": 1.5}, "outside"), ({"even": 0.5, "matrix": "exact"}, "not read")]
+)
+def test_parts_that_make_no_sense_are_refused(given, words):
+    with pytest.raises(PcpinnError, match=words):
+        GaussNewton(**given)

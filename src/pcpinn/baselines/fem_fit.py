@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..problem.problem import Problem
 from ..solution.solution import Solution
 from ..solve.linear import solve_with
 from ..solve.method import METHODS, Method
+from ..solve.run import run
 from ..solve.settings import Settings
 from ..train import LeastSquares, rescale_outputs
 from .recipe import offer_fem_fit
@@ -33,7 +35,7 @@ def solve_fem_fit(problem: Problem, settings: Settings | Mapping[str, Any] | Non
 
     Network, points, norm and optimisers are those of `pcpinn.solve`.
     """
-    return solve_with(fit_loss, "fem-fit", problem, settings, **options)
+    return solve_with(partial(run, fit_loss), "fem-fit", problem, settings, **options)
 
 
 METHODS.register(Method("fem-fit", offer_fem_fit, solve_fem_fit))

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from ..mesh.slab_mesh import AnyMesh
 from ..network.recipe import MLP, NetworkRecipe
 from ..problem.problem import Problem
-from ..progress import Progress
-from ..solution.reference import Reference
 from ..solution.solution import Solution
-from ..solve.linear import settings_of
+from ..solve.linear import solve_with
 from ..solve.method import ALL_FIXED, Chosen, Method, Offer, Options, Refusal, offer_optimisers
 from ..solve.settings import Settings
 from ..solve.without_system import run_without_system
@@ -76,22 +72,10 @@ def strong_method(
 
 
 def solve_strong(
-    method: str,
-    problem: Problem,
-    settings: Settings | Mapping[str, Any] | None = None,
-    *,
-    on: AnyMesh | None = None,
-    out: str | Path | None = None,
-    reference: Reference | None = None,
-    progress: Progress | None = None,
-    record: Mapping[str, Any] | None = None,
-    resume: bool = False,
-    **choices: Any,
+    method: str, problem: Problem, settings: Settings | Mapping[str, Any] | None = None, **options: Any
 ) -> Solution:
     """Solve a problem by a method on the strong form; arguments as of `pcpinn.solve`."""
-    chosen = settings_of(method, problem, settings, choices)
-    options: dict[str, Any] = {"out": out, "reference": reference, "progress": progress, "record": record}
-    return run_without_system(collocation_loss, problem, chosen, **options, resume=resume, mesh=on)
+    return solve_with(partial(run_without_system, collocation_loss), method, problem, settings, **options)
 
 
 def _offer(

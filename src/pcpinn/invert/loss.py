@@ -227,10 +227,10 @@ class JointLoss(Loss):
         Raises:
             PcpinnError: for another form, or a sample.
         """
-        if recipe.matrix not in ("auto", "gram") or recipe.sample:
+        if recipe.matrix not in ("auto", "gram") or recipe.sample or recipe.even:
             raise PcpinnError(
-                f"Gauss-Newton with matrix={recipe.matrix}, sample={recipe.sample} is not for joint losses of data and equations",
-                "use matrix=gram and sample=0",
+                f"Gauss-Newton with matrix={recipe.matrix}, sample={recipe.sample}, even={recipe.even:g} is not for joint losses",
+                "use matrix=gram, sample=0 and even=0",
             )
         return "gram", self.count + self.equations.size
 

@@ -53,7 +53,7 @@ NOT_READ = {
     "certify": "inverse problems come with a posterior instead of an error estimate",
     "precision": "inverse problems are solved in float64",
 }
-_DENSE = dict.fromkeys(("matrix", "sample", "accelerate"), "the joint loss has a dense matrix of its own")
+_DENSE = dict.fromkeys(("matrix", "sample", "even", "accelerate"), "the joint loss has a dense matrix of its own")
 
 
 def offer_inverse(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal:

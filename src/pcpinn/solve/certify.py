@@ -31,6 +31,7 @@ from ..precondition import ILU, Separable, TimeOrder
 from ..problem.problem import Problem
 from ..problem.shape_base import Domain
 from ..problem.walls import walls_of
+from ..progress import Progress
 from ..solution.solution import Solution
 from .adapt.march_error import estimate_march
 from .build import make_mesh
@@ -78,6 +79,19 @@ def certify(solution: Solution, problem: Problem | None = None) -> ErrorEstimate
         fields, size = estimate_march(known, solution.mesh, settings, solution.network)
         return ErrorEstimate(max(fields.values()), "a discrete march, finer in space and in time", size)
     return estimate_error(solution.network, known, solution.mesh, settings)
+
+
+def affordable_estimate(
+    network: Network, problem: Problem, mesh: AnyMesh, settings: Settings, progress: Progress
+) -> ErrorEstimate | None:
+    """The estimate that comes with an answer; None where it is not wanted, or not to be had, which is said."""
+    if not settings.run.certify:
+        return None
+    try:
+        return estimate_error(network, problem, mesh, settings, affordable=True)
+    except PcpinnError as error:  # the answer stands without it
+        progress.note(f"no error estimate: {error.problem}")
+        return None
 
 
 def estimate_error(

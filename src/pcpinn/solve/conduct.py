@@ -8,19 +8,32 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from ..clock import Clock
 from ..environment import describe_environment, peak_memory
 from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
 from ..problem.field import Field
+from ..problem.problem import Problem
 from ..progress import Progress
 from ..solution.folder import create_run, read_mesh_arrays, require_free
+from ..solution.reference import Reference
 from ..solution.result import Result
 from ..solution.verdict import judge
+from ..train import Checkpoints, Snapshot
 from .build import make_device
 from .settings import Settings
 
 _GIVEN = "mesh, time or network were given: leave them out and they are adapted, or give finer ones"
+
+
+def check_training(problem: Problem, settings: Settings, reference: Reference | None) -> None:
+    """Refuse a training without iterations, and a reference of another problem."""
+    if not settings.optimiser.iterations:
+        raise PcpinnError("iterations=0 must be positive: the network would stay untrained", "give 1 or more")
+    if reference is not None:
+        reference.check_fits(problem.domain.dimension, problem.components)
 
 
 class Run:
@@ -71,6 +84,31 @@ class Run:
         if self.resume and self.out is not None:
             return read_mesh_arrays(self.out / "mesh.safetensors")
         return given or make()
+
+    def mesh_of(self, problem: Problem, given: AnyMesh | None, make: Callable[[], AnyMesh]) -> AnyMesh:
+        """The same, checked against the problem.
+
+        Raises:
+            PcpinnError: when it has other dimensions.
+        """
+        mesh = self.mesh(given, make)
+        if mesh.dimension != problem.domain.dimension:
+            raise PcpinnError(
+                f"the mesh has {mesh.dimension} coordinates, the domain {problem.domain.dimension}",
+                "they belong to other problems",
+            )
+        return mesh
+
+    def checkpoints(self, theta: Tensor) -> tuple[Checkpoints | None, Snapshot | None]:
+        """Where the training of weights like theta is kept, and what is there of a run that goes on; its time counts."""
+        if self.out is None:
+            return None, None
+        checkpoints = Checkpoints(self.out, self.settings.run.checkpoint_every, self.clock)
+        if not (self.resume and checkpoints.exists()):
+            return checkpoints, None
+        snapshot = checkpoints.read(theta)
+        self.clock.add(snapshot.elapsed)
+        return checkpoints, snapshot
 
     def begin(self, mesh: AnyMesh | None) -> None:
         """Make the folder, unless the run goes on in one."""

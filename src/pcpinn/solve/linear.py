@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from .loss import preconditioned_loss
 from .march.march import march
 from .method import METHODS, Method, offer_preconditioned
 from .quantity.wanted import Wanted
-from .run import MakeLoss, run
+from .run import run
 from .settings import Settings, problem_is_over_time, resolve
 from .start import Start
 
@@ -121,7 +121,7 @@ def solve(
 
 
 def solve_with(
-    loss: MakeLoss,
+    runner: Callable[..., Solution],
     method: str,
     problem: Problem,
     settings: Settings | Mapping[str, Any] | None = None,
@@ -134,10 +134,10 @@ def solve_with(
     resume: bool = False,
     **choices: Any,
 ) -> Solution:
-    """Train a network on another loss, by the recipes of another method; the other arguments as of `solve`."""
+    """Train a network by a runner and the recipes of another method; the other arguments as of `solve`."""
     chosen = settings_of(method, problem, settings, choices)
     options: dict[str, Any] = {"out": out, "reference": reference, "progress": progress, "record": record}
-    return run(loss, problem, chosen, **options, resume=resume, mesh=on)
+    return runner(problem, chosen, **options, resume=resume, mesh=on)
 
 
 def _judge_march(solution: Solution, settings: Settings, options: Mapping[str, Any]) -> None:

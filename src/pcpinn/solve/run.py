@@ -26,10 +26,10 @@ from ..progress import Progress
 from ..solution.folder import finish_run, keep_network
 from ..solution.reference import ERRORS, Reference, compare
 from ..solution.solution import Solution
-from ..train import Checkpoints, LeastSquares, Loss, Stopping, train
+from ..train import LeastSquares, Loss, Stopping, train
 from .build import make_discretisation, make_mesh, make_network, make_optimiser
-from .certify import estimate_error
-from .conduct import Run
+from .certify import affordable_estimate
+from .conduct import Run, check_training
 from .newton import NotConverged
 from .settings import Settings
 from .start import Start, nodal_start, take_over
@@ -62,16 +62,8 @@ def run(
     """
     own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record, resume=resume)
     options, progress = settings.run, own.progress
-    if not settings.optimiser.iterations:
-        raise PcpinnError("iterations=0 must be positive: the network would stay untrained", "give 1 or more")
-    if reference is not None:
-        reference.check_fits(problem.domain.dimension, problem.components)
-    mesh = own.mesh(mesh, lambda: make_mesh(problem, settings))
-    if mesh.dimension != problem.domain.dimension:
-        raise PcpinnError(
-            f"the mesh has {mesh.dimension} coordinates, the domain {problem.domain.dimension}",
-            "they belong to other problems",
-        )
+    check_training(problem, settings, reference)
+    mesh = own.mesh_of(problem, mesh, lambda: make_mesh(problem, settings))
     progress.stage("assembly")
     system = _first_system(make_discretisation(problem, mesh, settings), start)
     progress.stage("preconditioner")
@@ -86,12 +78,7 @@ def run(
     state = optimiser.start(loss, options.seed)
     own.ready()
     own.begin(mesh)
-    checkpoints, snapshot = None, None
-    if own.out is not None:
-        checkpoints = Checkpoints(own.out, options.checkpoint_every, own.clock)
-        if resume and checkpoints.exists():
-            snapshot = checkpoints.read(network.theta)
-            own.clock.add(snapshot.elapsed)
+    checkpoints, snapshot = own.checkpoints(network.theta)
     patience = optimiser.usual_patience if optimiser.patience is None else optimiser.patience
     watch = watch_error(network, reference, optimiser.iterations)
     newton = None
@@ -113,12 +100,7 @@ def run(
 
     progress.stage("errors")
     errors = measure(loss, system, reference)
-    certificate = None
-    if options.certify:
-        try:
-            certificate = estimate_error(network, problem, mesh, settings, affordable=True)
-        except PcpinnError as error:  # the answer stands without its certificate
-            progress.note(f"no error estimate: {error.problem}")
+    certificate = affordable_estimate(network, problem, mesh, settings, progress)
     if certificate is not None:
         errors["estimate"] = certificate.estimate
         if network.parameter_count > system.size and certificate.estimate > 5 * (errors["training"] or math.inf):

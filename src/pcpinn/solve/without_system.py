@@ -12,7 +12,6 @@ from typing import Any
 
 from ..discretize.in_time import Simplices
 from ..discretize.time_scheme import slab_times
-from ..errors import PcpinnError
 from ..mesh.generate import generate_mesh
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network.protocol import Network
@@ -23,10 +22,10 @@ from ..progress import Progress
 from ..solution.folder import finish_run
 from ..solution.reference import ERRORS, Reference, compare
 from ..solution.solution import Solution
-from ..train import Checkpoints, Loss, Stopping, train
+from ..train import Loss, Stopping, train
 from .build import make_mesh, make_network, make_optimiser, refuse_free
-from .certify import estimate_error
-from .conduct import Run
+from .certify import affordable_estimate
+from .conduct import Run, check_training
 from .settings import Settings
 from .watching import evaluate, known_errors, watch_error
 
@@ -53,17 +52,9 @@ def run_without_system(
     """
     own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record, resume=resume)
     options, progress = settings.run, own.progress
-    if not settings.optimiser.iterations:
-        raise PcpinnError("iterations=0 must be positive: the network would stay untrained", "give 1 or more")
-    if reference is not None:
-        reference.check_fits(problem.domain.dimension, problem.components)
+    check_training(problem, settings, reference)
     refuse_free(problem)
-    mesh = own.mesh(mesh, lambda: mesh_for_points(problem, settings))
-    if mesh.dimension != problem.domain.dimension:
-        raise PcpinnError(
-            f"the mesh has {mesh.dimension} coordinates, the domain {problem.domain.dimension}",
-            "they belong to other problems",
-        )
+    mesh = own.mesh_of(problem, mesh, lambda: mesh_for_points(problem, settings))
     network = make_network(problem, mesh, settings)
     progress.stage("points")
     loss = make_loss(problem, mesh, network, settings)
@@ -73,12 +64,7 @@ def run_without_system(
     state = optimiser.start(loss, options.seed)
     own.ready()
     own.begin(mesh)
-    checkpoints, snapshot = None, None
-    if own.out is not None:
-        checkpoints = Checkpoints(own.out, options.checkpoint_every, own.clock)
-        if resume and checkpoints.exists():
-            snapshot = checkpoints.read(network.theta)
-            own.clock.add(snapshot.elapsed)
+    checkpoints, snapshot = own.checkpoints(network.theta)
     patience = optimiser.usual_patience if optimiser.patience is None else optimiser.patience
     watch = watch_error(network, reference, optimiser.iterations)
     stopping = Stopping(optimiser.iterations, settings.newton.tolerance, options.time_limit, patience)
@@ -88,12 +74,7 @@ def run_without_system(
     errors: dict[str, Any] = dict.fromkeys(ERRORS)
     if reference is not None:
         errors |= compare(evaluate(network, reference.points), reference, component_names(problem.unknowns))
-    certificate = None
-    if options.certify:
-        try:
-            certificate = estimate_error(network, problem, mesh, settings, affordable=True)
-        except PcpinnError as error:  # the answer stands without its certificate
-            progress.note(f"no error estimate: {error.problem}")
+    certificate = affordable_estimate(network, problem, mesh, settings, progress)
     if certificate is not None:
         errors["estimate"] = certificate.estimate
     result = own.result(

@@ -57,6 +57,8 @@ class GaussNewton(Optimiser):
         super().__post_init__()
         if not 0 <= self.even <= 1:
             raise PcpinnError(f"even={self.even:g} is outside [0, 1]", "it is a part of the sample, usually 0 or 0.5")
+        if self.even and self.matrix == "exact":
+            raise PcpinnError("matrix=exact is on all nodes, so even is not read", "leave even out, or use matrix=gram")
 
     def fitted(self, memory: float) -> GaussNewton:
         """With the memory that the run may use."""
