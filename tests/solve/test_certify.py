@@ -156,7 +156,7 @@ def test_a_certificate_that_fails_does_not_cost_the_answer(monkeypatch, tmp_path
     def fail(*arguments, **options):
         raise PcpinnError("the error estimate did not converge", "use certify=false")
 
-    monkeypatch.setattr(import_module("pcpinn.solve.run"), "estimate_error", fail)
+    monkeypatch.setattr(import_module("pcpinn.solve.certify"), "estimate_error", fail)
     notes = Notes()
     solution = quick(out=tmp_path / "run", progress=notes)
     assert solution.result["certificate"] is None
