@@ -153,7 +153,7 @@ class Space:
         quadrature_order: int | None = None,
         element: str = "lagrange",
     ) -> None:
-        self.mesh, self.fields, self.element = mesh, fields, element
+        self.mesh, self.fields, self.degree, self.element = mesh, fields, degree, element
         degrees = [f.degree_in(degree) for f in fields]
         by_degree = {k: ScalarSpace(mesh, k, element) for k in sorted(set(degrees))}
         self.scalar = [by_degree[k] for f, k in zip(fields, degrees, strict=True) for _ in range(f.components)]

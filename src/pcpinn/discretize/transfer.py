@@ -42,18 +42,28 @@ def squares(space: Space, u: np.ndarray) -> np.ndarray:
     return result
 
 
+def gradients(space: Space, component: int, u: np.ndarray) -> np.ndarray:
+    """(c, q, d) the gradient of a component of u (N,) at the points of quadrature."""
+    quadrature, scalar = space.quadrature, space.scalar[component]
+    _, dphi = scalar.tabulate(quadrature.X)  # (q, b, d)
+    reference = np.einsum("cb,qbi->cqi", u[space.offsets[component] + scalar.cell_nodes], dphi)
+    inverse = quadrature.inverse_jacobian
+    return np.einsum("cqi,cqid->cqd", reference, np.broadcast_to(inverse, (*quadrature.dx.shape, *inverse.shape[2:])))
+
+
 def slopes(space: Space, u: np.ndarray) -> np.ndarray:
     """(C, d) root of the integral of the square of each derivative of each component of u (N,)."""
-    quadrature = space.quadrature
-    result = np.empty((space.components, space.mesh.dimension))
-    for k, scalar in enumerate(space.scalar):
-        _, dphi = scalar.tabulate(quadrature.X)  # (q, b, d)
-        reference = np.einsum("cb,qbi->cqi", u[space.offsets[k] + scalar.cell_nodes], dphi)
-        inverse = np.broadcast_to(
-            quadrature.inverse_jacobian, (*quadrature.dx.shape, *quadrature.inverse_jacobian.shape[2:])
-        )
-        result[k] = np.sqrt(np.einsum("cq,cqd->d", quadrature.dx, np.einsum("cqi,cqid->cqd", reference, inverse) ** 2))
-    return result
+    of = range(space.components)
+    return np.stack([np.sqrt(np.einsum("cq,cqd->d", space.quadrature.dx, gradients(space, k, u) ** 2)) for k in of])
+
+
+def variations(space: Space, u: np.ndarray) -> np.ndarray:
+    """(c q, d) how much u (N,) varies along each axis at the points of quadrature: parts of 1, the mean over components."""
+    total = np.zeros((space.quadrature.dx.size, space.mesh.dimension))
+    for k in range(space.components):
+        part = (np.abs(gradients(space, k, u)) * space.quadrature.dx[:, :, None]).reshape(total.shape)
+        total += part / np.maximum(part.sum(axis=0), np.finfo(float).tiny)
+    return total / np.maximum(total.sum(axis=0), np.finfo(float).tiny)
 
 
 def by_field(space: Space, per_component: np.ndarray) -> np.ndarray:

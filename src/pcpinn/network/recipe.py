@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -9,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import torch
 
+from ..errors import PcpinnError
 from ..recipes import PerAxis, Recipe, Registry, plain
 from .dense import Architecture, DenseNetwork
 from .features import Features
@@ -25,7 +27,7 @@ class Place:
         kinks, corners, corner_size: known places where the solution is not smooth (see `pcpinn.Meshing`).
         periodic: axes along which every field repeats itself.
         start: the smallest time that counts after a sudden start, relative to the whole; 0 if there is none.
-        stretch: maps of the coordinates by which the nodes of the mesh are spread evenly (see stretched.py).
+        stretch: maps of the coordinates by which the cells of the mesh are spread evenly (see stretched.py).
     """
 
     lower: Sequence[float]
@@ -78,7 +80,8 @@ class MLP(NetworkRecipe):
         feature_low, feature_high: exponents e of the lowest and the highest frequency of log.
         feature_std: standard deviation of gaussian frequencies.
         frequencies: for features=list: along each axis, in radians per unit, such as 6.28;6.28;4.44,8.31.
-        stretch: coordinates in which the nodes of the mesh are spread evenly are inputs, too, where that makes a difference.
+        stretch: coordinates in which the cells of the mesh are spread evenly are inputs, too, where that makes a difference.
+        stretch_at: with stretch: places along each axis that these coordinates spread evenly, instead of by the cells.
     """
 
     width: int = 24
@@ -92,6 +95,7 @@ class MLP(NetworkRecipe):
     feature_std: float = math.pi
     frequencies: PerAxis | None = None
     stretch: bool = False
+    stretch_at: PerAxis | None = None
 
     name: ClassVar[str] = "mlp"
     positive: ClassVar[tuple[str, ...]] = ("width",)
@@ -100,6 +104,12 @@ class MLP(NetworkRecipe):
     def __post_init__(self) -> None:
         super().__post_init__()
         Architecture(self.width, self.depth, self.activation, self.initialisation)  # refuses unknown names
+        for places in self.stretch_at or ():
+            if not self.stretch or len(places) < 2 or any(a > b for a, b in itertools.pairwise(places)):
+                raise PcpinnError(
+                    "stretch_at needs stretch=true and, along each axis, at least two places in order",
+                    "correct them, or leave stretch_at out",
+                )
 
     def architecture(self, place: Place) -> Architecture:
         """All but the weights, for a place."""

@@ -24,7 +24,7 @@ from ..network.dense import DenseNetwork
 from ..network.protocol import Network
 from ..network.radial import spread_units
 from ..network.recipe import Place
-from ..network.stretched import stretches
+from ..network.stretched import Knots, stretches
 from ..precondition import Refined
 from ..problem.conditions import Free
 from ..problem.problem import Problem
@@ -86,6 +86,17 @@ def make_preconditioner(settings: Settings, discretisation: Discretisation) -> A
     return Refined(fitted, recipe.refinement) if recipe.refinement else fitted
 
 
+def _stretches(problem: Problem, mesh: AnyMesh, network: Any) -> tuple[Knots, ...]:
+    if not getattr(network, "stretch", False):
+        return ()
+    if network.stretch_at and len(network.stretch_at) != mesh.dimension:
+        raise PcpinnError(
+            f"stretch_at has places along {len(network.stretch_at)} axes of {mesh.dimension}", "give them for each axis"
+        )
+    cells = mesh.simplices.nodes[mesh.simplices.vertices]
+    return stretches(cells, _periodic_axes(problem, mesh), network.stretch_at)
+
+
 def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: int | None = None) -> Any:
     """An untrained `Network` over the mesh's box, seeded; its `outputs` are by default one per component."""
     recipe, run = settings.mesh, settings.run
@@ -109,9 +120,7 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: i
         recipe.corner_size,
         _periodic_axes(problem, mesh),
         _start(mesh, settings),
-        stretches(mesh.simplices.nodes, _periodic_axes(problem, mesh))
-        if getattr(settings.network, "stretch", False)
-        else (),
+        _stretches(problem, mesh, settings.network),
     )
     network = settings.network.build(place, run.seed, getattr(torch, run.precision))
     scales = getattr(settings.loss, "scales", None)

@@ -9,6 +9,7 @@ from cli.typed import run
 
 import pcpinn as pc
 from pcpinn.errors import AccuracyWarning, PcpinnError
+from pcpinn.mesh.generate import generate_mesh
 from pcpinn.network import Architecture, DenseNetwork
 from pcpinn.network.centred import centre_units
 from pcpinn.network.grow import widened
@@ -246,8 +247,8 @@ def test_units_sit_where_cells_are():
 
 
 def test_stretched_coordinates_widen_layers():
-    x = np.concatenate([np.linspace(0, 1, 50), 1 - np.geomspace(1e-4, 0.1, 400)])[:, None]
-    (knots,) = stretches(x)
+    x = np.sort(np.concatenate([np.linspace(0, 1, 50), 1 - np.geomspace(1e-4, 0.1, 400)]))
+    (knots,) = stretches(np.stack([x[:-1], x[1:]], axis=1)[:, :, None])
     table = torch.tensor(knots, dtype=torch.float64)
     at = torch.tensor([0.0, 0.5, 0.999, 0.9999, 1.0], dtype=torch.float64, requires_grad=True)
     y = stretched(at, table)
@@ -256,7 +257,29 @@ def test_stretched_coordinates_widen_layers():
     assert (torch.diff(y) > 0).all()
     (slope,) = torch.autograd.grad(y.sum(), at)
     assert slope[3] > 20 * slope[1]
-    assert stretches(np.linspace(0, 1, 100)[:, None]) == ()
+    even = np.linspace(0, 1, 100)
+    assert stretches(np.stack([even[:-1], even[1:]], axis=1)[:, :, None]) == ()
+
+
+def test_stretched_coordinates_are_no_steeper_at_a_wall_than_its_cells_are_small():
+    mesh = generate_mesh(pc.Rectangle((0, 0), (1, 1)), cells=(60, 8))
+    cells = mesh.nodes[mesh.vertices]
+    cells = np.stack([1 - (1 - cells[..., 0]) ** 2, cells[..., 1]], axis=-1)  # cells of 1/3600 along a straight wall
+    knots = np.array(stretches(cells)[0])
+    smallest = np.ptp(cells[:, :, 0], axis=1).min()
+    assert 1 < knots[:, 2].max() < 1 / smallest / 10
+
+
+def test_stretched_coordinates_are_placed_by_hand():
+    cells = np.stack([np.linspace(0, 0.9, 10), np.linspace(0.1, 1, 10)], axis=1)[:, :, None]
+    (knots,) = stretches(cells, at=[1 - np.linspace(1, 0, 65) ** 3])
+    at = torch.tensor([0.1, 0.999], dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(stretched(at, torch.tensor(knots, dtype=torch.float64)).sum(), at)
+    assert slope[1] > 10 * slope[0]
+    with pytest.raises(pc.PcpinnError, match="stretch_at"):
+        pc.MLP(stretch_at=((0.0, 1.0),))
+    with pytest.raises(pc.PcpinnError, match="in order"):
+        pc.MLP(stretch=True, stretch_at=((1.0, 0.0),))
 
 
 def test_planning_that_takes_too_long_is_an_error_with_a_remedy():

@@ -107,7 +107,7 @@ class Stages(Progress):
 
 
 CASES = {
-    "layer": (layer, (accuracy, "_WIDTHS", (3, 4, 6)), {"accuracy": 1e-4}, "width 4"),
+    "layer": (layer, (accuracy, "_WIDTHS", (1, 2, 6)), {"accuracy": 1e-4}, "width 2"),
     "wave": (wave, (marched, "_widths", lambda *_: (2, 12)), {"accuracy": 1e-4}, "width 2"),
     "wave, inside a march": (wave, (marched, "_widths", lambda *_: (2, 12)), {"accuracy": 1e-4}, 13),
 }

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 
 from ...discretize.finite_elements import FiniteElements
-from ...discretize.transfer import slopes, squares
+from ...discretize.space import Space
 from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
@@ -26,13 +27,15 @@ from ..quantity.goal import Goal
 from ..run import run
 from ..settings import Settings
 from ..start import Start
-from .fields import counted, scales
+from .between import between_nodes
+from .fields import counted, counts, scales
+from .inputs import inputs_of
 from .interfaces import Interfaces, interfaces_of
-from .level import Elements, Level
+from .level import Elements, Level, marked
 from .limits import Limits
 from .plan_file import SteadyPlan
 from .singular import singular_points
-from .space import Adapted, adapt, shape_of
+from .space import Adapted, adapt, refined_where, shape_of
 from .unfinished import Unfinished
 from .wish import Wish
 
@@ -42,8 +45,13 @@ _TRAINED = 0.25
 _DIRECT = {1: 200_000, 2: 80_000, 3: 30_000}  # degrees of freedom up to which P is a complete factorisation
 _LEAST_TOLERANCE = 0.03  # of a training, in parts of the accuracy
 _NODES_PER_WEIGHT = 3
-_DENSER = 2  # times that a mesh is refined because a network is wrong between its nodes
+_BETWEEN = (
+    1.5  # a network that is so many times further off between nodes than at them wants more nodes, not more units
+)
+_HELPED = 0.8  # part of the training error that may be left when more nodes have helped
+_WRONG = 0.9  # part of the squared error in the cells that get more nodes
 _WIDTHS = (20, 28, 40, 56)
+_SHORT, _LONG = 40, 80  # iterations after which it is looked whether nodes are missing, and others
 
 
 def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progress, unfinished: Unfinished) -> Solution:
@@ -60,6 +68,21 @@ def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progres
 
     adapted = unfinished.plan(SteadyPlan(problem, elements), plan)
     return Trainer(problem, wish, adapted, limits, progress, goal, interfaces, unfinished).solution()
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """One training: of a network so wide (0: as the user says), on a mesh, until a tolerance, from an earlier answer.
+
+    `before` is the training error on the mesh before this one.
+    """
+
+    width: int
+    mesh: Mesh
+    tolerance: float
+    iterations: int = _SHORT
+    start: Solution | None = None
+    before: float = math.inf
 
 
 class Trainer:
@@ -81,7 +104,6 @@ class Trainer:
         self.problem, self.wish, self.adapted = problem, wish, adapted
         self.limits, self.progress, self.goal = limits, progress, goal
         self.unfinished = unfinished or Unfinished()
-        self.tolerance = _TRAINED * wish.accuracy
         self.rounds: list[dict[str, Any]] = []
 
     def solution(self) -> Solution:
@@ -89,16 +111,16 @@ class Trainer:
         level, wish = self.adapted.level, self.wish
         best: tuple[float, Solution, Verdict] | None = None
         since = self.limits.clock.seconds
-        start: Solution | None = None
-        widths, denser = list(self._widths()), 0
-        while widths:
-            width = widths[0]
+        fixed = wish.fixes("network", "optimiser")
+        attempt: _Attempt | None = _Attempt(0 if fixed else _WIDTHS[0], level.mesh, _TRAINED * wish.accuracy)
+        while attempt is not None:
+            width = attempt.width
             try:
-                solution = self._train(width, start, denser)
+                solution = self._train(attempt)
             except PcpinnError as error:
                 if best is None:
                     raise
-                self.progress.note(f"width {width}: {error.problem}; the smaller network's answer stands")
+                self.progress.note(f"width {width}: {error.problem}; the answer before stands")
                 break
             fields, training = self._errors(level, solution)
             limited = self.adapted.limited_by or (self._blame(solution, training) if self.goal is None else "mesh")
@@ -121,18 +143,7 @@ class Trainer:
             late = self.limits.left < max(0.1 * self.limits.seconds, 1.5 * took)
             if verdict.reached or late or self.goal is not None:
                 break
-            if solution.result["stopped_by"] != "tolerance":
-                widths, start = widths[1:], self._grown(solution)
-            elif (
-                training > 2 * _TRAINED * wish.accuracy
-                and denser < _DENSER
-                and self._denser_is_affordable(took, solution.result["dofs"])
-            ):
-                denser, start = denser + 1, solution  # right at the nodes and wrong between them: more nodes
-            elif training > _TRAINED * wish.accuracy and self.tolerance > _LEAST_TOLERANCE * wish.accuracy:
-                self.tolerance, start = self.tolerance / 3, solution  # or righter there
-            else:
-                break  # a larger network has nothing to gain
+            attempt = self._next(attempt, solution, training, took)
         assert best is not None
         _, solution, verdict = best
         solution.result["verdict"] = verdict.to_dict()
@@ -143,10 +154,40 @@ class Trainer:
         }
         return solution
 
-    def _denser_is_affordable(self, took: float, dofs: int) -> bool:
-        """Whether there are time and memory for the same on a mesh with cells of half the length."""
-        dimension = self.adapted.level.mesh.dimension
-        return dofs * 2**dimension <= _DIRECT[dimension] and self.limits.left > 1.5 * took * 2**dimension
+    def _next(self, last: _Attempt, solution: Solution, training: float, took: float) -> _Attempt | None:
+        """What is tried after a training that was not enough; None when nothing is left."""
+        stopped, accuracy = solution.result["stopped_by"], self.wish.accuracy
+        too_large = training > _TRAINED * accuracy
+        if too_large and training < _HELPED * last.before:
+            finer, largest = self._more_nodes(solution, training), self._affordable(took, solution.result["dofs"])
+            if finer is not None and finer.cell_count <= largest * solution.mesh.cell_count:
+                return replace(last, mesh=finer, start=solution, before=training)
+        if stopped == "iterations" and last.iterations < _LONG:
+            return replace(last, iterations=_LONG, start=solution)
+        if stopped != "tolerance":
+            wider = [w for w in _WIDTHS if w > last.width > 0]
+            if not wider:
+                return None
+            grown = self._grown(solution, wider[0])
+            return replace(last, width=wider[0], iterations=_SHORT, start=grown, before=math.inf)
+        if too_large and last.tolerance > _LEAST_TOLERANCE * accuracy:
+            return replace(last, tolerance=last.tolerance / 3, start=solution)
+        return None  # a larger network has nothing to gain
+
+    def _more_nodes(self, solution: Solution, training: float) -> Mesh | None:
+        """The mesh of a training, its cells cut where the network is wrong between its nodes; None if it is wrong at them."""
+        level, mesh = self.adapted.level, solution.mesh
+        assert isinstance(mesh, Mesh)  # time of its own is marched
+        own = level.coarse.space
+        space = Space(mesh, self.problem.unknowns, own.degree, 2 * own.degree + 4, own.element)
+        squares = between_nodes(space, _values(solution)) * (counts(self.problem) / level.units**2)
+        if np.sqrt(squares.sum(axis=0).max()) < _BETWEEN * training:
+            return None
+        return self.interfaces.settled(refined_where(mesh, marked(squares.sum(axis=1), _WRONG), self.problem))
+
+    def _affordable(self, took: float, dofs: int) -> float:
+        """How many times larger a mesh there are time and memory for."""
+        return min(_DIRECT[self.adapted.level.mesh.dimension] / dofs, self.limits.left / (1.5 * took))
 
     def _of_quantity(self, goal: Goal, solution: Solution) -> dict[str, float]:
         """Relative error of the quantity that was asked for; it is recorded."""
@@ -161,31 +202,25 @@ class Trainer:
         self.progress.note(f"{goal.label}: {', '.join(map(str, found))}; the fields' own error is {known}")
         return {goal.label: error}
 
-    def _widths(self) -> tuple[int, ...]:
-        if self.wish.fixes("network", "optimiser"):
-            return (0,)
-        return _WIDTHS
-
-    def _train(self, width: int, grown: Solution | None, denser: int) -> Solution:
+    def _train(self, attempt: _Attempt) -> Solution:
         wish, level = self.wish, self.adapted.level
         chosen: dict[str, Any] = {
             "preconditioner": "auto-lu",
             "preconditioner.direct": _DIRECT[level.mesh.dimension],
-            "network.stretch": True,
-            "newton.tolerance": self.tolerance,
-            "optimiser.iterations": 80,
+            "newton.tolerance": attempt.tolerance,
+            "optimiser.iterations": attempt.iterations,
             "optimiser.even": 0.5,
             "certify": False,
             "scales": scales(level.sizes, self.problem, float(np.sqrt(level.fine.space.quadrature.dx.sum()))),
-            **self._features(level),
+            **inputs_of(level),
             **singular_points(self.problem, level.mesh, self.kinks),
             **({"kinks": self.kinks} if self.kinks else {}),
         }
-        if width:
-            chosen["network.width"] = width
+        if attempt.width:
+            chosen["network.width"] = attempt.width
         settings = limits_of(wish.settings(self.problem.domain.dimension, chosen), self.limits)
-        start = grown or wish.start or _function(self.adapted.first, self.adapted.first_u)
-        mesh = self._dense_mesh(settings, denser)
+        start = attempt.start or wish.start or _function(self.adapted.first, self.adapted.first_u)
+        dense = self._dense_mesh(settings, attempt.mesh)
         return self.unfinished.network(
             self.problem,
             lambda out, resume: run(
@@ -195,60 +230,34 @@ class Trainer:
                 out=out,
                 resume=resume,
                 progress=self.progress,
-                mesh=mesh,
+                mesh=dense,
                 start=start,
                 relinearised=preconditioned_loss,
             ),
         )
 
-    def _dense_mesh(self, settings: Settings, denser: int) -> Mesh:
-        """The adapted mesh, refined until it has several degrees of freedom per weight: else a network is free between nodes.
-
-        `denser` times more, if that was not enough.
-        """
-        mesh, problem, weights = self.adapted.level.mesh, self.problem, 0
+    def _dense_mesh(self, settings: Settings, mesh: Mesh) -> Mesh:
+        """A mesh, refined until it has several degrees of freedom per weight: else a network is free between nodes."""
+        problem, weights = self.problem, 0
         if isinstance(settings.network, MLP):
             box = [0.0] * mesh.dimension, [1.0] * mesh.dimension
             place = Place(*box, problem.components, self.kinks, settings.mesh.corners or ())
             weights = settings.network.architecture(place).parameter_count(mesh.dimension, problem.components)
-        size, more = self.adapted.level.coarse.size, 2**mesh.dimension
+        level, more = self.adapted.level, 2**mesh.dimension
+        size = level.coarse.size * mesh.cell_count / level.mesh.cell_count
         while size < _NODES_PER_WEIGHT * weights and self.limits.affords(size * more, mesh.dimension):
-            mesh, size = self._refined(mesh), size * more
-        for _ in range(denser):
-            if self.limits.affords(size * more, mesh.dimension):
-                mesh, size = self._refined(mesh), size * more
+            mesh, size = self.interfaces.settled(refined(mesh, shape_of(problem))), size * more
         return mesh
 
-    def _refined(self, mesh: Mesh) -> Mesh:
-        return self.interfaces.settled(refined(mesh, shape_of(self.problem)))
-
-    def _grown(self, solution: Solution) -> Solution | None:
+    def _grown(self, solution: Solution, width: int) -> Solution | None:
         network = solution.network
-        if not isinstance(network, DenseNetwork):
+        if not isinstance(network, DenseNetwork) or network.architecture.width not in _WIDTHS:
             return None
-        at = _WIDTHS.index(network.architecture.width) if network.architecture.width in _WIDTHS else len(_WIDTHS)
-        if at + 1 >= len(_WIDTHS):
-            return None
-        return replace(solution, network=widened(network, _WIDTHS[at + 1], at))
-
-    def _features(self, level: Level) -> dict[str, Any]:
-        """Frequencies up to those of the discrete solution, by the size of its slopes."""
-        space = level.fine.space
-        size = np.sqrt(squares(space, level.better).sum(axis=0))
-        lower, upper = level.mesh.bounds
-        waves = slopes(space, level.better) * (upper - lower) / (4 * np.pi * np.maximum(size, 1e-300)[:, None])
-        high = int(np.clip(np.ceil(np.log2(max(float(waves.max()), 1e-9))) + 1, 1, 7))
-        return {"network.feature_high": float(high), "network.feature_count": high + 3}
+        return replace(solution, network=widened(network, width, _WIDTHS.index(network.architecture.width)))
 
     def _errors(self, level: Level, solution: Solution) -> tuple[dict[str, float], float]:
         """Estimated total error by field, and the largest distance from the discrete solution."""
-        network = solution.network
-
-        def values(x: np.ndarray) -> np.ndarray:
-            with torch.no_grad():
-                return network(torch.as_tensor(x).to(network.theta)).double().cpu().numpy()
-
-        from_better, from_discrete = level.distances_of(values)
+        from_better, from_discrete = level.distances_of(_values(solution))
         total = from_better + (1 / self.adapted.trust - 1) * level.errors
         names = (f.name for f in self.problem.unknowns)
         return dict(zip(names, total.tolist(), strict=True)), float(from_discrete.max())
@@ -266,3 +275,13 @@ def limits_of(settings: Settings, limits: Limits) -> Settings:
 
 def _function(discretisation: FiniteElements, u: np.ndarray) -> Start:
     return lambda x: discretisation.interpolate(u, x)
+
+
+def _values(solution: Solution) -> Callable[[np.ndarray], np.ndarray]:
+    network = solution.network
+
+    def values(x: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            return network(torch.as_tensor(x).to(network.theta)).double().cpu().numpy()
+
+    return values

@@ -84,10 +84,11 @@ class Level:
     def distances(self, v: np.ndarray) -> np.ndarray:
         """(F,) relative L2 distance by field from v, values at the nodes of the finer space, to the better solution."""
         e = np.sqrt(by_field(self.fine.space, squares(self.fine.space, v - self.better)).sum(axis=0))
-        return e / self._units
+        return e / self.units
 
     @cached_property
-    def _units(self) -> np.ndarray:
+    def units(self) -> np.ndarray:
+        """(F,) what errors of each field are divided by."""
         return np.maximum(self.sizes, TINY * (float(self.sizes.max()) or 1.0))
 
     @cached_property
@@ -110,7 +111,7 @@ class Level:
         for known in (self.better, self.prolonged):
             own = np.stack([values_in_cells(space, k, known) for k in range(space.components)], axis=-1)
             found = np.einsum("cq,cqk->k", quadrature.dx, (values - own) ** 2)
-            result.append(np.sqrt(by_field(space, found)) / self._units)
+            result.append(np.sqrt(by_field(space, found)) / self.units)
         return result[0], result[1]
 
     def indicators(self) -> np.ndarray:
@@ -121,7 +122,7 @@ class Level:
         """
         space = self.fine.space
         e = self.prolonged - self.better
-        scale = np.repeat(counts(self.coarse.problem) / self._units**2, [f.components for f in space.fields])
+        scale = np.repeat(counts(self.coarse.problem) / self.units**2, [f.components for f in space.fields])
         goal = mass_times(space, e) * scale[space.unknown_components]
         equation = DiscreteEquation(self.fine)
         matrix = equation.linearise(self.better).A

@@ -112,7 +112,7 @@ def adapt(
             chosen[:] = True  # a single level proves nothing: see whether a finer one agrees
         if chosen.mean() > _NEARLY_ALL:
             chosen[:] = True
-        finer = _refine(mesh, chosen, problem)
+        finer = refined_where(mesh, chosen, problem)
         finer = finer if settled is None else settled(finer)
         limited = limits.exceeded(level.fine.size * finer.cell_count / mesh.cell_count, mesh.dimension)
         if limited is not None:
@@ -126,7 +126,8 @@ def shape_of(problem: Problem) -> Domain | None:
     return problem.domain if isinstance(problem.domain, Domain) else None
 
 
-def _refine(mesh: Mesh, chosen: np.ndarray, problem: Problem) -> Mesh:
+def refined_where(mesh: Mesh, chosen: np.ndarray, problem: Problem) -> Mesh:
+    """A problem's mesh with the chosen cells (c,) cut, and as many others as this takes."""
     if chosen.all():
         return refined(mesh, shape_of(problem))
     return bisected(mesh, chosen, shape_of(problem), problem.periodic_pairs)[0]
