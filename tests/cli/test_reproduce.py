@@ -20,7 +20,8 @@ def test_the_list_names_every_item(capfd, tmp_path, monkeypatch):
     assert code == 0
     items = json.loads(out)["items"]
     assert [i["id"] for i in items] == list(ITEMS.names())
-    assert {i["status"] for i in items if i["id"] != "table-1"} == {"not run"}
+    nothing_to_run = ("table-1", *(f"algorithm-{n}" for n in range(1, 5)))
+    assert {i["status"] for i in items if i["id"] not in nothing_to_run} == {"not run"}
     assert not any(tmp_path.iterdir())
 
 

@@ -109,8 +109,8 @@ def _show(item: Item, comparison: Comparison, written: list[Path], as_json: bool
     """The table, what the paper says, the verdict."""
     console = Console(stderr=as_json)
     table = Table(box=box.SIMPLE_HEAD, title=escape(f"{item.name}: {item.title}"), pad_edge=False, padding=(0, 1, 0, 0))
-    for name in (*comparison.header, "verdict"):
-        table.add_column(escape(name))
+    for k, name in enumerate((*comparison.header, "verdict")):
+        table.add_column(escape(name), no_wrap=k == 0, overflow="fold")
     for line in comparison.lines:
         table.add_row(*map(escape, (*line.cells, line.verdict)))
     console.print(table)
