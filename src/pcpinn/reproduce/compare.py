@@ -32,6 +32,7 @@ class Comparison:
         lines: ours beside the paper's.
         notes: how it was compared, and what is not like in the paper.
         done, planned: runs or studies that are there, and that it takes.
+        reduced: whether some of them are not of the paper's size.
     """
 
     header: tuple[str, ...]
@@ -39,6 +40,7 @@ class Comparison:
     notes: tuple[str, ...] = ()
     done: int = 0
     planned: int = 0
+    reduced: bool = False
 
     @property
     def verdict(self) -> str:
@@ -56,7 +58,10 @@ class Comparison:
         off = sum(l.verdict in (WORSE, DIFFERS) for l in self.lines)
         compared = sum(l.verdict not in (NOT_RUN, NOTHING) for l in self.lines)
         words = f"{self.verdict} ({off} of {compared} lines)" if self.verdict == DIFFERS else self.verdict
-        if self.verdict == NOT_RUN or self.done >= self.planned:
+        if self.verdict == NOT_RUN:
+            return words
+        words += ", not at the paper's size" if self.reduced else ""
+        if self.done >= self.planned:
             return words
         return f"{words}, so far {self.done} of {self.planned} runs"
 

@@ -45,7 +45,7 @@ def compare(found: Found) -> Comparison:
     ]
     if presets:
         notes.append(f"Ours with the preset {', '.join(presets)}.")
-    return Comparison(HEADER, tuple(lines), tuple(notes), found.done, found.planned)
+    return Comparison(HEADER, tuple(lines), tuple(notes), found.done, found.planned, presets not in ([], ["paper"]))
 
 
 def _why(method: str, verdict: str, runs: list[dict[str, object]]) -> str:

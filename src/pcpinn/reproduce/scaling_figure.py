@@ -55,8 +55,8 @@ def compare(found: Found) -> Comparison:
     notes = [
         "The paper shows a picture only: PCPINN grows the slowest, though in seconds it is the slowest of the three."
     ]
-    notes += [smaller(d) for d in studies[:1] if smaller(d)]
-    return Comparison(HEADER, tuple(lines), tuple(notes), found.done, found.planned)
+    off = [smaller(d) for d in studies if smaller(d)]
+    return Comparison(HEADER, tuple(lines), (*notes, *off[:1]), found.done, found.planned, bool(off))
 
 
 def _power(studies: list[Data], way: str) -> float | None:

@@ -59,7 +59,7 @@ def _text(value: Any) -> str:
 
 def compare(judged: Judged, found: Found) -> Comparison:
     """One line per study."""
-    lines, notes = [], []
+    lines, notes, reduced = [], [], False
     for part in (p for p in found.parts if isinstance(p, Studied)):
         data = found.studied(part)
         if data is None:
@@ -69,8 +69,10 @@ def compare(judged: Judged, found: Found) -> Comparison:
         verdict = of_claim(holds)
         lines.append(Line((part.study, ours, paper), verdict, "" if holds else why))
         notes += [f"{part.study}: {sentence}" for sentence in find_study(part.study).words(data)]
-        notes += [f"{part.study}: {smaller(data)}"] if smaller(data) else []
-    return Comparison(HEADER, tuple(lines), tuple(notes), found.done, found.planned)
+        if smaller(data):
+            reduced = True
+            notes.append(f"{part.study}: {smaller(data)}")
+    return Comparison(HEADER, tuple(lines), tuple(notes), found.done, found.planned, reduced)
 
 
 def draw(found: Found) -> Figure | None:
