@@ -104,8 +104,12 @@ def correlation(data: Data) -> tuple[str, str, bool | None, str]:
     s = data["summary"]
     known = [a["r"] for a in data["along"] if a["r"] is not None]
     ours = f"r = {s['r']:.3f}" if s["r"] is not None else "r undefined"
-    ours += f"; along training {min(known):.2f} to {max(known):.2f}; {s['failed']} of {len(data['rows'])} not solved"
-    why = "no strong correlation at the end of training: what is left of the error is the noise of Adam"
+    ours += f"; along training {min(known):.2f} to {max(known):.2f}" if known else ""
+    ours += f"; {s['failed']} of {len(data['rows'])} not solved"
+    why = f"not strong at the end, at most {max(known):.2f} on the way" if known else "undefined all along"
+    why += (
+        "" if s["failed"] else "; all are solved, and what is left of their errors does not follow the condition number"
+    )
     return ours, "strong linear correlation", s["r"] is not None and s["r"] >= STRONG, why
 
 
