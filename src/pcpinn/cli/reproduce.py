@@ -23,6 +23,7 @@ from .display import standard_output_kept_clean, working_progress
 from .options import AsJson, Changes, pairs
 
 ALL = "all"
+_WIDTH = 110  # columns
 
 
 def reproduce(
@@ -107,7 +108,7 @@ def _carry_out(work: Work, parts: list[Part], out: Path) -> dict[str, str]:
 
 def _show(item: Item, comparison: Comparison, written: list[Path], as_json: bool) -> None:
     """The table, what the paper says, the verdict."""
-    console = Console(stderr=as_json)
+    console = _wide_console(as_json)
     table = Table(box=box.SIMPLE_HEAD, title=escape(f"{item.name}: {item.title}"), pad_edge=False, padding=(0, 1, 0, 0))
     for k, name in enumerate((*comparison.header, "verdict")):
         table.add_column(escape(name), no_wrap=k == 0, overflow="fold")
@@ -125,6 +126,12 @@ def _show(item: Item, comparison: Comparison, written: list[Path], as_json: bool
         console.print(f"    {path}", markup=False, highlight=False, soft_wrap=True)
 
 
+def _wide_console(as_json: bool) -> Console:
+    """At least as wide as the tables of `pcpinn bench`; on standard error where JSON has the other."""
+    usual = Console(stderr=as_json)
+    return usual if usual.width >= _WIDTH else Console(stderr=as_json, width=_WIDTH)
+
+
 def _list(choice: Choice, sources: Sources, as_json: bool) -> None:
     """All IDs with what is there of them."""
     table = Table(box=box.SIMPLE_HEAD, title=f"the paper's items, preset {choice.preset}", pad_edge=False)
@@ -135,7 +142,7 @@ def _list(choice: Choice, sources: Sources, as_json: bool) -> None:
         comparison = item.compare(Found(choice, item.parts(choice), sources))
         table.add_row(item.name, escape(item.title), comparison.status)
         rows.append({"id": item.name, "title": item.title, "verdict": comparison.verdict, "status": comparison.status})
-    Console(stderr=as_json).print(table)
+    _wide_console(as_json).print(table)
     if as_json:
         print(json.dumps({"preset": choice.preset, "items": rows}, allow_nan=False))
 

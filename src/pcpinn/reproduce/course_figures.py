@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..bench.table import mean_of, with_std
+from ..bench.table import mean_of, short, with_std
 from .ablation_tables import line as ablation_line
 from .ablation_tables import parts as ablation_parts
 from .choice import Choice
@@ -40,7 +40,7 @@ def along(found: Found, group: Group) -> tuple[str, ...]:
     if seen is None:
         return ("-",) * len(_SHARES)
     at, mean, _ = seen
-    return tuple(f"{float(np.interp(share * at[-1], at, mean)):.2e}" for share in _SHARES)
+    return tuple(short(float(np.interp(share * at[-1], at, mean))) for share in _SHARES)
 
 
 def label(group: Group) -> str:

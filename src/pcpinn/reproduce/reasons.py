@@ -6,6 +6,7 @@ from ..bench.table import mean_of, short
 from .compare import MATCH, NOT_RUN, NOTHING, sentences
 from .found import Group
 
+AS_PUBLISHED = ("paper", "pinnacle")  # presets with the settings of the published figures
 # Findings about the paper's own figures; docs/benchmarks has how they were made.
 PUBLISHED = {
     "burgers1d-c": "the paper's error is the distance of PINNacle's file from the exact solution (1.3e-2)",
@@ -25,5 +26,5 @@ def reason(group: Group, verdict: str) -> str:
         return ""
     training, mesh = (mean_of(getattr(r, c) for r in group.finished) for c in ("training", "discretisation"))
     parts = f"training {short(training.mean)}, mesh {short(mesh.mean)}" if training and mesh else ""
-    own = f"preset {group.cell.preset}" if group.cell.method == "pcpinn" and group.cell.preset != "paper" else ""
+    own = "" if group.cell.preset in AS_PUBLISHED else f"preset {group.cell.preset}"
     return sentences(own, parts, PUBLISHED.get(group.cell.problem))
