@@ -96,6 +96,7 @@ RUN = {  # lines that are carried out, with what makes them small
     "list": (),
     "show poisson2d-c": (),
     "settings": (),
+    "reproduce": (),
     "solve plate.py --accuracy 1e-3": ("--set", "time_limit=30"),
     "solve plate.py --preset fine --set a=0.8 --out runs/plate-fine": (*NET, "--set", "size=0.5", "--set", "degree=1"),
     "export runs/plate --to vtu": (),

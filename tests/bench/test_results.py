@@ -26,12 +26,24 @@ def test_rows_round_trip(tmp_path):
     assert read_rows(tmp_path / "none.csv") == []
 
 
+def test_rows_of_earlier_versions_are_read(tmp_path):
+    """They lack columns that came later; what says which run it is must be there."""
+    lines = [line.split(",") for line in rows_as_csv([ROW]).splitlines()]
+    without = {k: [j for j, name in enumerate(lines[0]) if name != k] for k in ("mae", "kind", "seed")}
+    for name, keep in without.items():
+        (tmp_path / name).write_text("".join(",".join(line[j] for j in keep) + "\n" for line in lines))
+    assert read_rows(tmp_path / "mae") == read_rows(tmp_path / "kind") == [ROW]
+    with pytest.raises(PcpinnError, match="columns"):
+        read_rows(tmp_path / "seed")
+
+
 def test_a_row_holds_what_the_result_does(result):
     row = row_of(CELL, result, {"condition": 1.5, "applied_error": None, "note": ""})
     assert (row.key, row.changes, row.seed, row.status) == (CELL.key, "width=4", 7, "finished")
     assert (row.l2re, row.training) == (result["errors"]["l2re"], result["errors"]["training"])
     assert (row.iterations, row.dofs, row.parameters) == (3, result["dofs"], result["parameters"])
     assert (row.condition, row.applied_error, row.device) == (1.5, None, "cpu")
+    assert (row.mae, row.kind) == (result["errors"]["mae"], "trained network")
     assert row.total_s == result["time"]["total_s"]
 
 

@@ -1,6 +1,7 @@
 import csv
 import io
 import statistics
+from dataclasses import replace
 
 import pytest
 import tiny
@@ -24,7 +25,11 @@ from pcpinn.cli.bench_display import main_table, sweep_table
 
 
 def row(problem="wave1d-c", method="pcpinn", seed=0, l2re=None, status="finished", changes="", preset="quick"):
-    numbers = {"l2re": l2re, "l1re": l2re, "mse": l2re, "total_s": 10.0 * (seed + 1)} if status == "finished" else {}
+    numbers = (
+        {"l2re": l2re, "l1re": l2re, "mse": l2re, "total_s": 10.0 * (seed + 1), "kind": "trained network"}
+        if status == "finished"
+        else {}
+    )
     return Row(f"{problem}{method}{preset}{changes}{seed}", problem, method, preset, changes, seed, status, **numbers)
 
 
@@ -74,12 +79,21 @@ def test_markdown_stands_beside_the_paper():
     problem, ours, paper, other, own, mine = text.splitlines()[2:]
     assert problem.startswith("| **wave1d-c** |")
     assert [c.strip() for c in ours.split("|")[1:-1]] == [
-        "pcpinn quick", "1 of 2", "1.00e-4", "1.00e-4", "1.00e-4", "10.0 s", "128x",
+        "pcpinn quick", "1 of 2", "1.00e-4", "1.00e-4", "1.00e-4", "10.0 s", "trained network", "128x",
     ]  # fmt: skip
     assert "1.28e-2 (1.2e-4) | 1.11e-2" in paper
     assert "9.79e-2 (7.7e-3) NTK" in other
     assert "mine\\|own" in own
     assert mine.endswith("| - |")
+
+
+def test_kinds_of_trials_that_differ_are_all_named():
+    (found,) = summarise(
+        [row(l2re=1.0), replace(row(l2re=1.0, seed=1), kind="last layer only"), row(status="failed", seed=2)]
+    )
+    assert found.kind == "trained network / last layer only"
+    (unknown,) = summarise([replace(row(l2re=1.0), kind="")])
+    assert unknown.kind == "-"
 
 
 def test_csv_has_every_number_unrounded():

@@ -127,6 +127,8 @@ def test_correlations(tiny):
     assert wave["along"][-1]["r"] == pytest.approx(wave["summary"]["r"])
     assert {h["C"] for h in wave["history"]} == {1.1, 1.6, 5.0}
     helmholtz, _, _ = tiny("helmholtz")
+    said = {name: " ".join(find_study(name).words(data)) for name, data in (("wave", wave), ("helmholtz", helmholtz))}
+    assert ["contains the exact solution" in said[name] for name in ("wave", "helmholtz")] == [False, True]
     for row in helmholtz["rows"]:  # ||F^-1|| = 1 / (2 pi^2 - 1), ||f|| / ||u|| = 2 pi^2 A^2 - 1
         assert row["condition"] == pytest.approx((2 * np.pi**2 * row["A"] ** 2 - 1) / (2 * np.pi**2 - 1), rel=0.15)
     assert [row["nu"] for row in tiny("burgers")[0]["rows"]] == pytest.approx([0.01, 0.1, 1.0])

@@ -6,8 +6,8 @@ import csv
 import io
 import math
 import typing
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,11 @@ class Row:
     Attributes:
         key, problem, method, preset, changes, seed: which.
         status: finished or failed; reason: why it failed.
-        l2re, l1re, mse, max: errors against the reference; training, discretisation, estimate: its parts, and the estimate
+        l2re, l1re, mse, mae, max: errors against the reference; training, discretisation, estimate: its parts, and the estimate
             without reference; reference_error: the reference's own, relative.
         asked, reached: the verdict: the accuracy that was asked for, and yes or no.
         iterations, stopped_by, dofs, parameters: of the training.
+        kind: trained network, last layer only or spectral basis (`solve/kind.py`).
         quality: ||I - P^-1 A|| on smooth functions. condition, applied_error: of P, see `preconditioned.py`.
         setup_s, train_s, total_s: seconds. memory_gib, device_memory_gib: peaks.
         device, machine, version, date: where and when.
@@ -47,6 +48,7 @@ class Row:
     l2re: float | None = None
     l1re: float | None = None
     mse: float | None = None
+    mae: float | None = None
     max: float | None = None
     training: float | None = None
     discretisation: float | None = None
@@ -58,6 +60,7 @@ class Row:
     stopped_by: str = ""
     dofs: int | None = None
     parameters: int | None = None
+    kind: str = ""
     quality: float | None = None
     condition: float | None = None
     applied_error: float | None = None
@@ -78,6 +81,7 @@ class Row:
 
 
 COLUMNS = tuple(f.name for f in fields(Row))
+_REQUIRED = tuple(f.name for f in fields(Row) if f.default is MISSING)
 _KINDS = typing.get_type_hints(Row)
 
 
@@ -101,6 +105,8 @@ def row_of(cell: Cell, result: Mapping[str, Any], measured: Mapping[str, Any] | 
             "reason": "the loss became infinite or NaN" if result["stopped_by"] == "not finite" else "",
             **{k: errors[k] for k in ("l2re", "l1re", "mse", "max", "training", "discretisation", "estimate")},
             **_verdict(result),
+            "mae": errors.get("mae"),
+            "kind": result.get("network_kind") or "",
             "reference_error": None if result["reference"] is None else result["reference"]["error"],
             **{k: result[k] for k in ("iterations", "stopped_by", "dofs", "parameters", "device")},
             "quality": quality["smooth"] if isinstance(quality, Mapping) else quality,
@@ -158,17 +164,23 @@ def read_rows(path: Path) -> list[Row]:
     rows: list[Row] = []
     try:
         reader = csv.reader(io.StringIO(path.read_text(encoding="utf-8")), strict=True)
-        if tuple(next(reader, ())) != COLUMNS:
-            raise ValueError("line 1 does not name the columns of this version")
+        columns = _columns(next(reader, []))
         for values in reader:
-            if len(values) != len(COLUMNS):
-                raise ValueError(f"line {reader.line_num} has {len(values)} values for {len(COLUMNS)} columns")
-            rows.append(Row(**{k: _from_text(k, v, reader.line_num) for k, v in zip(COLUMNS, values, strict=True)}))
+            if len(values) != len(columns):
+                raise ValueError(f"line {reader.line_num} has {len(values)} values for {len(columns)} columns")
+            rows.append(Row(**{k: _from_text(k, v, reader.line_num) for k, v in zip(columns, values, strict=True)}))
     except (OSError, ValueError, csv.Error) as error:
         raise PcpinnError(f"{path} cannot be read: {error}", _DAMAGED) from error
     if any(r.status not in ("finished", "failed") for r in rows) or len({r.key for r in rows}) < len(rows):
         raise PcpinnError(f"{path} has rows with a strange status, or two for the same run", _DAMAGED)
     return rows
+
+
+def _columns(names: Sequence[str]) -> Sequence[str]:
+    """Line 1, checked: rows of earlier versions may lack columns that came later, but not those that say which run it is."""
+    if not set(_REQUIRED) <= set(names) <= set(COLUMNS) or len(set(names)) < len(names):
+        raise ValueError("line 1 does not name the columns of this version")
+    return names
 
 
 def _from_text(key: str, text: str, line: int) -> Any:

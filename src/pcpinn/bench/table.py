@@ -43,6 +43,11 @@ class Summary:
         return mean_of(getattr(r, column) for r in self.finished)
 
     @property
+    def kind(self) -> str:
+        """Trained network, last layer only or spectral basis; several where trials differ; a dash where it is not known."""
+        return " / ".join(dict.fromkeys(r.kind for r in self.finished if r.kind)) or "-"
+
+    @property
     def label(self) -> str:
         """Method, preset and changes in one line."""
         return " ".join(w for w in (self.method, self.preset, self.changes.replace(";", " ")) if w)
@@ -126,7 +131,7 @@ class Line:
     cells: tuple[str, ...]
 
 
-HEADER = ("run", "trials", *METRICS.values(), "time", "paper / ours")
+HEADER = ("run", "trials", *METRICS.values(), "time", "kind", "paper / ours")
 
 
 def main_lines(summaries: Sequence[Summary]) -> list[Line]:
@@ -136,13 +141,14 @@ def main_lines(summaries: Sequence[Summary]) -> list[Line]:
         lines.append(Line("problem", (problem, *[""] * (len(HEADER) - 1))))
         for s in (s for s in summaries if s.problem == problem):
             means = [with_std(s.mean(m)) for m in METRICS]
-            lines.append(Line("ours", (s.label, trials_text(s), *means, seconds(s.mean("total_s")), gain_text(s))))
+            of_run = (s.label, trials_text(s), *means, seconds(s.mean("total_s")), s.kind, gain_text(s))
+            lines.append(Line("ours", of_run))
         if paper_result(problem) is not None:
             theirs = [with_std(paper_result(problem, m)) for m in METRICS.values()]
             others = [best_baseline(problem, m) for m in METRICS.values()]
             best = [f"{with_std(o)} {o.method}" if o else "-" for o in others]
-            lines.append(Line("paper", ("paper", "", *theirs, "", "")))
-            lines.append(Line("other", ("best other in the paper", "", *best, "", "")))
+            lines.append(Line("paper", ("paper", "", *theirs, "", "", "")))
+            lines.append(Line("other", ("best other in the paper", "", *best, "", "", "")))
     return lines
 
 
@@ -166,9 +172,9 @@ def summaries_as_csv(summaries: Iterable[Summary]) -> str:
     published = [
         f"{who}_{m}_{part}" for who in ("paper", "best_other") for m in METRICS for part in ("mean", "std", "method")
     ]
-    writer.writerow(["problem", "method", "preset", "changes", "trials", "finished", *parts, *published])
+    writer.writerow(["problem", "method", "preset", "changes", "kind", "trials", "finished", *parts, *published])
     for s in summaries:
-        line: list[object] = [s.problem, s.method, s.preset, s.changes, len(s.rows), len(s.finished)]
+        line: list[object] = [s.problem, s.method, s.preset, s.changes, s.kind, len(s.rows), len(s.finished)]
         for column in (*METRICS, "training", "discretisation", "estimate", "total_s"):
             mean = s.mean(column)
             line += [mean.mean if mean else "", "" if mean is None or mean.std is None else mean.std]

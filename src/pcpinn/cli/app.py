@@ -33,6 +33,7 @@ from .doctor import doctor
 from .infer import infer
 from .options import AsJson, Changes, changes_with, free_folder, movie_path, pairs
 from .reference import reference_app
+from .reproduce import reproduce
 from .settings import settings
 from .show import show
 from .study import study
@@ -224,6 +225,7 @@ app.command()(infer)
 app.command()(bench)
 app.command()(report)
 app.command()(study)
+app.command()(reproduce)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -47,7 +47,7 @@ def bench(
     if device not in (None, "auto", "cpu", "cuda"):
         raise PcpinnError(f"there is no device {device!r}", "use auto, cpu or cuda")
     request = Request(
-        suite, _names(problems, "problems"), _names(methods, "methods"), _names(presets, "presets"), trials, seed,
+        suite, names_of(problems, "problems"), names_of(methods, "methods"), names_of(presets, "presets"), trials, seed,
         tuple(pairs(changes).items()), tuple(sweep or ()), ablation,
     )  # fmt: skip
     folder, console = BenchFolder(out), Console(stderr=True)
@@ -86,7 +86,8 @@ def report(
         print(path)
 
 
-def _names(text: str | None, option: str) -> tuple[str, ...] | None:
+def names_of(text: str | None, option: str) -> tuple[str, ...] | None:
+    """Names with commas between them; None where the option is not given."""
     if text is None:
         return None
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
@@ -119,7 +120,7 @@ def _conclude(folder: BenchFolder, rows: dict[str, Row], as_json: bool) -> None:
             table.append(
                 {
                     "problem": s.problem, "method": s.method, "preset": s.preset, "changes": s.changes,
-                    "trials": len(s.rows), "finished": len(s.finished), "paper_over_ours": gain(s),
+                    "kind": s.kind, "trials": len(s.rows), "finished": len(s.finished), "paper_over_ours": gain(s),
                     **{m: v and {"mean": v.mean, "std": v.std} for m, v in means.items()},
                 }
             )  # fmt: skip

@@ -71,6 +71,8 @@ def _add_forward(table: Table, result: dict[str, Any]) -> None:
     table.add_row(
         "unknowns", str(result["dofs"]), f"{result['parameters']} weights" + (" per window" if marched else "")
     )
+    if result.get("network_kind"):
+        table.add_row("kind", result["network_kind"], "what the answer is made of")
     p = result["preconditioner"]
     table.add_row(
         "preconditioner",

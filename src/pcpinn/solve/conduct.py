@@ -23,6 +23,7 @@ from ..solution.result import Result
 from ..solution.verdict import judge
 from ..train import Checkpoints, Snapshot
 from .build import make_device
+from .kind import kind_of
 from .settings import Settings
 
 _GIVEN = "mesh, time or network were given: leave them out and they are adapted, or give finer ones"
@@ -167,6 +168,7 @@ class Run:
                 "device": self.device.type,
                 "dofs": dofs,
                 "parameters": parameters,
+                "network_kind": kind_of(self.settings, iterations),
                 "iterations": iterations,
                 "stopped_by": stopped_by,
                 "loss": loss if math.isfinite(loss) else None,

@@ -1,0 +1,97 @@
+"""Carry out what an item takes: what is finished is left alone, what was interrupted goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..bench import BenchFolder, Watch, make_plan, run_plan
+from ..errors import PcpinnError
+from ..files import write_atomically
+from ..progress import Progress
+from ..study import conduct, find_study, read_study, write_study
+from .found import HISTORIES, Sources
+from .part import RUNS_FOLDER, STUDIES_FOLDER, Part, Runs, Studied
+
+
+@dataclass
+class Outcome:
+    """What went wrong: runs and studies that failed, each with its reason."""
+
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Work:
+    """Where and how.
+
+    Attributes:
+        out: folder: bench/ (all runs), studies/, and what is written about each item.
+        device: auto, cpu or cuda; None leaves it to the settings.
+        jobs: runs at a time.
+        retry: run those again that failed, or whose preset has changed.
+        watch, progress: receive reports, of runs and of studies.
+    """
+
+    out: Path
+    device: str | None = None
+    jobs: int = 1
+    retry: bool = False
+    watch: Watch = field(default_factory=Watch)
+    progress: Progress = field(default_factory=Progress)
+
+    def carry_out(self, parts: Iterable[Part]) -> Outcome:
+        """All parts; a failure is noted and does not stop the rest.
+
+        Raises:
+            PcpinnError: for a folder that cannot be used, or settings that do not fit.
+        """
+        outcome, wanted = Outcome(), dict.fromkeys(parts)  # items share parts
+        plans = {part: make_plan(part.request) for part in wanted if isinstance(part, Runs)}
+        for part in wanted:
+            if isinstance(part, Studied):
+                find_study(part.study).sizes(
+                    part.full, dict(part.sizes)
+                )  # refuses what does not fit before anything runs
+        for part in wanted:
+            if isinstance(part, Runs):
+                rows = run_plan(self.bench, plans[part], self.jobs, self.device, self.retry, self.watch)
+                outcome.failures |= {key: row.reason for key, row in rows.items() if not row.finished}
+                self._keep_courses()
+            else:
+                reason = self._study(part)
+                outcome.failures |= {part.key: reason} if reason else {}
+        return outcome
+
+    @property
+    def bench(self) -> BenchFolder:
+        """The benchmark that all items share."""
+        return BenchFolder(self.out / RUNS_FOLDER)
+
+    def _keep_courses(self) -> None:
+        """histories.csv beside results.csv: both together can be taken elsewhere, without the runs' folders."""
+        sources = Sources.read([self.bench.path])
+        write_atomically(self.bench.path / HISTORIES, sources.courses_as_csv(sources.rows))
+
+    def _study(self, part: Studied) -> str:
+        """Why it failed; nothing if it did not."""
+        study, folder = find_study(part.study), self.out / STUDIES_FOLDER / part.key
+        if (folder / "result.json").exists():
+            read_study(study, folder)
+            return ""
+        try:
+            data = conduct(
+                study,
+                part.full,
+                dict(part.sizes),
+                part.seed,
+                self.device or "auto",
+                self.progress,
+                part.problem,
+                folder,
+            )
+        except (PcpinnError, ArithmeticError, MemoryError, RuntimeError) as error:
+            return error.problem if isinstance(error, PcpinnError) else f"{type(error).__name__}: {error}"
+        write_study(study, data, folder)
+        return ""
