@@ -194,7 +194,13 @@ class Window:
         return WindowMatrix(self.space, self.layers, pairs)
 
     def _table(self, name: str) -> Tensor:
-        return torch.from_numpy(getattr(self.layers, name)).to(self.space.device)
+        return self._tables[name]
+
+    @cached_property
+    def _tables(self) -> dict[str, Tensor]:
+        """Of the scheme, on the device once and for all: nothing is copied there while a residual is computed."""
+        names = ("value", "slope", "test")
+        return {name: torch.from_numpy(getattr(self.layers, name)).to(self.space.device) for name in names}
 
 
 class WindowMatrix:

@@ -79,6 +79,8 @@ class MLP(NetworkRecipe):
         feature_std: standard deviation of gaussian frequencies.
         frequencies: for features=list: along each axis, in radians per unit, such as 6.28;6.28;4.44,8.31.
         stretch: coordinates in which the nodes of the mesh are spread evenly are inputs, too, where that makes a difference.
+        repeat: the network repeats itself exactly along axes that all fields are periodic along; if not, the equations of
+            opposite sides see to it, as far as they are trained.
     """
 
     width: int = 24
@@ -92,6 +94,7 @@ class MLP(NetworkRecipe):
     feature_std: float = math.pi
     frequencies: PerAxis | None = None
     stretch: bool = False
+    repeat: bool = True
 
     name: ClassVar[str] = "mlp"
     positive: ClassVar[tuple[str, ...]] = ("width",)

@@ -98,6 +98,11 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: i
                     "give the coordinates of interfaces inside the domain",
                 )
     kinks = recipe.kinks or ()
+    periodic = _periodic_axes(problem, mesh)
+    if not getattr(settings.network, "repeat", True):
+        if not periodic:
+            raise PcpinnError("repeat=false has no effect: no axis is periodic", "leave repeat out")
+        periodic = ()
     place = Place(
         lower.tolist(),
         upper.tolist(),
@@ -107,11 +112,9 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: i
         else kinks,  # a march has no time as an input
         recipe.corners or (),
         recipe.corner_size,
-        _periodic_axes(problem, mesh),
+        periodic,
         _start(mesh, settings),
-        stretches(mesh.simplices.nodes, _periodic_axes(problem, mesh))
-        if getattr(settings.network, "stretch", False)
-        else (),
+        stretches(mesh.simplices.nodes, periodic) if getattr(settings.network, "stretch", False) else (),
     )
     network = settings.network.build(place, run.seed, getattr(torch, run.precision))
     scales = getattr(settings.loss, "scales", None)
