@@ -124,13 +124,13 @@ def test_resume_after_a_kill_gives_the_same_answer(capfd, tmp_path):
     common = ["solve", "poisson1d", "--preset", "quick", "--set", "iterations=12", "--set", "checkpoint_every=0"]
     assert run(capfd, *common, "--out", tmp_path / "whole")[0] == 0
     child = (
-        "import os, pcpinn.train.loop as loop\n"
+        "import os, pcpinn.train.checkpoint as kept\n"
         "from pcpinn.cli import main\n"
-        "write = loop.Checkpoints.write\n"
+        "write = kept.Checkpoints.write\n"
         "def die(self, snapshot):\n"
         "    write(self, snapshot)\n"
         "    if snapshot.iteration == 5: os.kill(os.getpid(), 9)\n"
-        "loop.Checkpoints.write = die\n"
+        "kept.Checkpoints.write = die\n"
         f"main({[*common, '--out', str(tmp_path / 'killed')]!r})\n"
     )
     assert subprocess.run([sys.executable, "-c", child], capture_output=True).returncode == -9
