@@ -155,14 +155,14 @@ def test_kill_in_the_middle_then_resume_gives_the_same_table(tmp_path):
     changes = {"iterations": "8", "checkpoint_every": "0"}
     wanted = tiny.plan(changes=changes)
     child = (
-        "import os, torch, pcpinn.train.loop as loop, tiny\n"
+        "import os, torch, pcpinn.train.checkpoint as kept, tiny\n"
         "torch.set_num_threads(1)\n"
-        "write, count = loop.Checkpoints.write, [0]\n"
+        "write, count = kept.Checkpoints.write, [0]\n"
         "def die(self, snapshot):\n"
         "    write(self, snapshot)\n"
         "    count[0] += 1\n"
         "    if count[0] == 12: os.kill(os.getpid(), 9)\n"  # in the second run, at its third iteration
-        "loop.Checkpoints.write = die\n"
+        "kept.Checkpoints.write = die\n"
         f"tiny.run({str(tmp_path / 'killed')!r}, tiny.plan(changes={changes!r}))\n"
     )
     path = os.pathsep.join([os.path.dirname(__file__), *sys.path])

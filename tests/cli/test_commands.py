@@ -55,6 +55,26 @@ def test_show_tells_equation_presets_and_published_figures(capfd):
         assert text in out
 
 
+def test_show_tells_a_preset_whole(capfd):
+    """That of the paper with what is not as in the paper; others without."""
+    code, out, _ = run(capfd, "show", "wave2d-cg", "--preset", "paper")
+    assert code == 0
+    for text in (
+        "fields=1",
+        "linearisation=none",
+        "cold_iterations=500000",
+        "drop_tolerance=0.0001",
+        "not as in the paper",
+    ):
+        assert text in " ".join(out.split())
+    assert "- c divides u_tt" in out
+    _, out, _ = run(capfd, "show", "wave2d-cg", "--preset", "default")
+    assert "fields=2" in out
+    assert "not as in the paper" not in out
+    code, _, err = run(capfd, "show", "wave2d-cg", "--preset", "none")
+    assert (code, "there is no preset" in err) == (2, True)
+
+
 def test_json_is_one_object_and_equals_the_record(capfd, tmp_path):
     code, out, err = run(
         capfd, "solve", "poisson1d", "--preset", "quick", "--seed", 3, "--out", tmp_path / "r", "--json", *TINY
@@ -104,13 +124,13 @@ def test_resume_after_a_kill_gives_the_same_answer(capfd, tmp_path):
     common = ["solve", "poisson1d", "--preset", "quick", "--set", "iterations=12", "--set", "checkpoint_every=0"]
     assert run(capfd, *common, "--out", tmp_path / "whole")[0] == 0
     child = (
-        "import os, pcpinn.train.loop as loop\n"
+        "import os, pcpinn.train.checkpoint as kept\n"
         "from pcpinn.cli import main\n"
-        "write = loop.Checkpoints.write\n"
+        "write = kept.Checkpoints.write\n"
         "def die(self, snapshot):\n"
         "    write(self, snapshot)\n"
         "    if snapshot.iteration == 5: os.kill(os.getpid(), 9)\n"
-        "loop.Checkpoints.write = die\n"
+        "kept.Checkpoints.write = die\n"
         f"main({[*common, '--out', str(tmp_path / 'killed')]!r})\n"
     )
     assert subprocess.run([sys.executable, "-c", child], capture_output=True).returncode == -9

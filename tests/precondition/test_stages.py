@@ -93,3 +93,49 @@ def test_singular_steps_are_refused():
     matrix.pairs = [(0 * k, 0 * m) for k, m in matrix.pairs]
     with pytest.raises(PcpinnError, match="factorisation of a step"):
         Stages().build(matrix)
+
+
+@pytest.mark.parametrize(("scheme", "order"), [("radau", 2), ("euler", 1)])
+def test_uncoupled_steps_are_solved_each_on_its_own(scheme, order):
+    window = window_of(ring(), (6,), scheme, order, np.array([0.0, 0.1, 0.2, 0.3]))
+    R, S = random_like(window)
+    matrix = window.linearise(R)
+    solver = Stages(coupled=False).build(matrix)
+    X = solver.apply(R, matrix)
+    for s in range(3):
+        only = torch.zeros_like(R)
+        step = slice(s * order, (s + 1) * order)
+        only[step] = X[step]
+        torch.testing.assert_close(matrix.apply(only)[step], R[step], rtol=1e-8, atol=1e-8)
+    assert float((S * X).sum()) == pytest.approx(float((R * solver.apply_transpose(S, matrix)).sum()), rel=1e-8)
+    assert not torch.allclose(X, Stages().build(matrix).apply(R, matrix))
+
+
+@pytest.mark.parametrize("drop", [1e-1, 1e-3])
+def test_incomplete_factors_as_a_dense_matrix_are_the_same_p(drop):
+    window = window_of(membrane(), (6, 6), "euler", 1, np.array([0.0, 0.1, 0.2]))
+    R, _ = random_like(window)
+    matrix = window.linearise(R)
+    factors = Stages(drop_tolerance=drop, solves="factors", coupled=False).build(matrix)
+    dense = Stages(drop_tolerance=drop, solves="dense", coupled=False).build(matrix)
+    X = factors.apply(R, matrix)
+    torch.testing.assert_close(dense.apply(R, matrix), X, rtol=1e-8, atol=1e-8)
+    Y = factors.apply_transpose(R, matrix)
+    torch.testing.assert_close(dense.apply_transpose(R, matrix), Y, rtol=1e-8, atol=1e-8)
+    exact = Stages(coupled=False).build(matrix)
+    assert not torch.allclose(exact.apply(R, matrix), X, rtol=1e-6, atol=1e-6)
+    facts = dense.describe()
+    assert (facts["solves"], facts["drop_tolerance"]) == ("dense inverse of the factors", drop)
+
+
+def test_a_drop_tolerance_is_never_overruled_by_a_polynomial():
+    """Short steps of diffusion: without one a polynomial would do."""
+    window = window_of(convection(), (1600,), "euler", 1, np.array([0.0, 1e-9]))
+    matrix = window.linearise(random_like(window)[0])
+    assert Stages().build(matrix).describe()["solves"] == "polynomial"
+    assert Stages(drop_tolerance=1e-1).build(matrix).describe()["solves"] == "factors"
+
+
+def test_a_polynomial_has_no_drop_tolerance():
+    with pytest.raises(PcpinnError, match="no effect with solves=polynomial"):
+        Stages(drop_tolerance=1e-1, solves="polynomial")

@@ -47,18 +47,42 @@ PAPER: dict[str, Any] = {
 }
 PAPER3D: dict[str, Any] = PAPER | {"width": 128, "depth": 5}  # problems of three dimensions, time included
 PAPER_GAUSSIAN: dict[str, Any] = PAPER3D | {"features": "gaussian", "feature_count": 128, "feature_std": math.pi}
-# Its problems that are stepped in time: backward Euler, P of the linear part, weights of the step before to begin with.
-# With several steps in a window these get causal weights, whose strength the paper does not give.
-PAPER_CAUSALITY = 10.0
-PAPER_STEPS: dict[str, Any] = PAPER | {
+# Its problems that are stepped in time (Algorithm 3): backward Euler, ILU of the linear part of each step, descent on the whole
+# residual, nonlinear terms included, from the weights of the sub-interval before; the first begins cold.
+PAPER_STEPS: dict[str, Any] = PAPER3D | {
     "time": "march",
     "scheme": "euler",
-    "linearisation": "linear-part",
+    "linearisation": "none",
+    "coupled": False,
     "head_steps": 0,
+    "tolerance": 1e-12,  # never: the paper trains for a number of iterations
     "iterations": 1000,
     "start_iterations": 15_000,
-    "newton_iterations": 3,
 }
+PAPER_CAUSALITY = 10.0  # with several steps in a sub-interval
+
+# Where the presets `paper` differ from the paper, or read it where it does not say: for all problems, ...
+PAPER_READINGS = (
+    "Frequencies of features are of coordinates scaled to [-1, 1], ten along each axis: the paper does not say of what they are.",
+    "The loss is in units of ||P^-1 b||^2, of which Adam sees nothing but its epsilon.",
+)
+# ... for those of Newton's method, ...
+NEWTON_READINGS = (
+    "The first guess is u = 0, which the paper leaves open.",
+    "A Newton step that would make the correction grow is shortened: plain steps may diverge.",
+    "P of an earlier Newton step is kept while it is as good: building it takes longer than the paper's dense products.",
+)
+# ... for those that are stepped in time, ...
+STEPS_READINGS = (
+    "The network is in float64, as in all marches: rounding would add up over the steps.",
+    "u at t = 0 comes from weights of its own, trained for start_iterations on the initial values, which no step sees: the "
+    "paper has no network there, but errors are measured at t = 0, too.",
+    "Adam begins anew in each sub-interval, and the gradient goes through the step before as well: the paper leaves both open.",
+)
+# ... and with several steps in a sub-interval.
+CAUSAL_READINGS = (
+    f"Causal weights have strength {PAPER_CAUSALITY:g}, times losses in units of the solution: the paper does not give it.",
+)
 
 
 # Ours that are stepped: networks wide enough for least squares in the last layer alone.
@@ -84,7 +108,8 @@ class AnyEntry(ABC):
         parameters: names and defaults of what `--set` may change about the problem itself, and its data.
         paper: the paper's relative error, its standard deviation, and its seconds, where they stand beside its tables (see
             published.py); None if they do not.
-        remark: what a user should know: deviations from the paper, mistakes in published data.
+        remark: what a user should know: mistakes in published data and the like.
+        deviations: what of the preset `paper` is not as in the paper, or read into it, and why.
         order: its place in lists, from small to large.
         source: of a user's file: its name and digest; empty for the catalog.
         own: settings that hold whatever the preset: those of a user's file.
@@ -99,6 +124,7 @@ class AnyEntry(ABC):
     parameters: Mapping[str, float] = field(default_factory=dict)
     paper: tuple[float, float, float] | None = None
     remark: str = ""
+    deviations: tuple[str, ...] = ()
     order: int = 1000
     source: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, Any] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from ..problem.conditions import Dirichlet, Initial
 from ..problem.field import Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
-from .entry import CATALOG, PAPER_STEPS, STEPS, Entry
+from .entry import CATALOG, PAPER_READINGS, PAPER_STEPS, STEPS, STEPS_READINGS, Entry
 from .reference_file import shipped_reference
 
 _DIFFUSION = 0.001
@@ -72,11 +72,14 @@ ENTRY = Entry(
             "cells": (20, 20),
             "steps": 2000,
             "drop_tolerance": 1e-4,
-            "width": 128,
-            "depth": 5,
-            "start_iterations": 100_000,
+            "cold_iterations": 100_000,
         },
     },
+    deviations=(
+        *PAPER_READINGS,
+        *STEPS_READINGS,
+        "Steps of 0.05: the 1/2000 that the paper states would end at t = 1, not at 100.",
+    ),
     suites=("nonlinear",),
     order=140,
 )

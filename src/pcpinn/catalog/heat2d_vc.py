@@ -11,7 +11,7 @@ from ..problem.conditions import Dirichlet, Initial
 from ..problem.field import Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
-from .entry import CATALOG, PAPER_GAUSSIAN, Entry
+from .entry import CATALOG, PAPER_GAUSSIAN, PAPER_READINGS, Entry
 from .random_field import nearest, two_phases
 from .reference_file import shipped_reference
 
@@ -72,6 +72,12 @@ ENTRY = Entry(
     remark="a takes the value of the nearest of the field's 256 x 256 entries (x = j/255, y = i/255), in divergence form: with "
     "this coefficient, unlike that of PINNacle's code, PINNacle's data solve the equation. The paper's mesh of 20 x 100 x 100 "
     "is read as (x, y, t), the only order in which its meshes for heat2d-ms and wave2d-ms resolve their solutions.",
+    deviations=(
+        *PAPER_READINGS,
+        "Gaussian frequencies have the standard deviation pi: the paper's N(0, pi) could be the variance.",
+        "The mesh is read as (x, y, t), the only order that resolves the solutions of heat2d-ms and wave2d-ms.",
+        "a is that with which the published data solve the equation (see the remark).",
+    ),
     suites=("linear",),
     order=60,
 )

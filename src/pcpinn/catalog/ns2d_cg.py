@@ -9,7 +9,7 @@ import torch
 from ..problem.conditions import Dirichlet, Neumann
 from ..problem.problem import Problem
 from ..problem.shapes import Polygon
-from .entry import CATALOG, PAPER, Entry
+from .entry import CATALOG, NEWTON_READINGS, PAPER, PAPER_READINGS, Entry
 from .navier_stokes import FIELDS, convection, momentum_flux
 from .reference_file import shipped_reference
 
@@ -55,6 +55,13 @@ ENTRY = Entry(
     },
     remark="The published data have an outlet that suppresses back-flow, which the stated equations have not. The paper trains "
     "1000 iterations in each of 20 Newton steps, on 2907 nodes.",
+    deviations=(
+        *PAPER_READINGS,
+        *NEWTON_READINGS,
+        "Taylor-Hood elements: the paper does not name its own, and equal degrees are not stable.",
+        "A mesh of about the paper's 2907 nodes, whose file is not published.",
+        "The outlet is the stated one, not that of the published data (see the remark).",
+    ),
     suites=("nonlinear",),
     order=160,
 )

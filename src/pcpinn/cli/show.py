@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..catalog import find_any
+from ..catalog.entry import AnyEntry
 from ..catalog.task import make_task
 from ..catalog.user_file import file_entry
 from ..problem.problem import Problem
@@ -24,8 +25,22 @@ def show(
     name: Annotated[
         str, typer.Argument(metavar="NAME_OR_FILE.py", help="A problem of the catalog, or a file that defines one.")
     ],
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset", help="Show one preset whole; of `paper`, also where it is not as in the paper, and why."
+        ),
+    ] = None,
 ) -> None:
     """Show a problem: equation, domain, conditions, parameters, presets, published figures."""
+    if preset is not None:
+        if name.endswith(".py"):
+            with standard_output_kept_clean():
+                entry: AnyEntry = file_entry(Path(name))
+        else:
+            entry = find_any(name)
+        _show_preset(entry, preset)
+        return
     if name.endswith(".py"):
         _show_file(Path(name))
         return
@@ -38,7 +53,29 @@ def show(
         console.print(published)
     if entry.paper is not None:
         console.print(f"the paper: {entry.paper[0]:.2e} for u and a together, {entry.paper[2]:g} s")
+    if entry.deviations:
+        console.print(f"where the preset paper is not as in the paper: pcpinn show {name} --preset paper")
     console.print(f"solve it: pcpinn {entry.command} {name}")
+
+
+def _show_preset(entry: AnyEntry, preset: str) -> None:
+    """All settings of a preset; for `paper` with its deviations."""
+    console = Console()
+    parameters, settings = entry.resolve(preset, {})
+    console.print(_facts({"problem": entry.name, "preset": preset}, parameters))
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("slot", style="bold", no_wrap=True)
+    table.add_column("recipe", no_wrap=True)
+    table.add_column("keys", overflow="fold")
+    for slot, recipe in settings.recipes.items():
+        keys = {key: getattr(recipe, key) for key in recipe.schema()}
+        given = ", ".join(f"{k}={as_text(v)}" for k, v in keys.items() if v is not None)
+        table.add_row(slot, recipe.name, escape(given))
+    console.print(table)
+    if preset == "paper" and entry.deviations:
+        console.print("not as in the paper, or read into it where it does not say:", style="bold")
+        for text in entry.deviations:
+            console.print(f"- {escape(text)}", soft_wrap=True)
 
 
 def _show_file(path: Path) -> None:

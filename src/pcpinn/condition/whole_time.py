@@ -24,7 +24,12 @@ from ..problem.shape_base import SpaceTime
 from ..solve.march.recipe import March
 from ..solve.settings import Settings
 
-_AS_SLABS = {"euler": ("radau", 1), "crank-nicolson": ("gauss", 1), "bdf2": ("radau", 2)}  # scheme and order
+_AS_SLABS = {  # scheme and order
+    "euler": ("radau", 1),
+    "crank-nicolson": ("gauss", 1),
+    "bdf2": ("radau", 2),
+    "second-difference": ("radau", 1),
+}
 _CELLS = {1: 200, 2: 50, 3: 20}  # along each axis of a box, for finite differences
 _STEPS, _TOLERANCE = 30, 1e-9
 

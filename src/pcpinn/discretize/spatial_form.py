@@ -102,6 +102,11 @@ class SpatialForm(WeakForm):
         """Whether matrices depend on neither time nor the state: a linear problem with steady coefficients."""
         return self._constant is not None
 
+    @property
+    def constant_mass(self) -> bool:
+        """Whether dR/du_t depends on neither time nor the state."""
+        return self._mass is not None
+
     def to_scipy(self, entries: Tensor) -> sp.csr_matrix:
         """Entries (nnz,) as a matrix (n, n)."""
         return sp.csr_matrix((entries.cpu().numpy(), self.indices, self.indptr), shape=(self.size, self.size))

@@ -15,7 +15,8 @@ import numpy as np
 from ..errors import PcpinnError
 from .time_scheme import derivatives, gauss_points, radau_points
 
-STEPS = ("euler", "crank-nicolson", "bdf2", "radau", "gauss")
+SECOND = "second-difference"  # takes u_tt in the place of u_t (see problem/second_order.py)
+STEPS = ("euler", "crank-nicolson", "bdf2", "radau", "gauss", SECOND)
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class StepScheme:
         moments: (q,) where the equation is evaluated.
         value, slope: (q, H + m) values and rates there, from all time levels.
         test: (m, q) equations of the new time levels, from those at the moments.
+        derivative: which derivative in time the slopes are.
     """
 
     name: str
@@ -38,6 +40,7 @@ class StepScheme:
     value: np.ndarray
     slope: np.ndarray
     test: np.ndarray
+    derivative: int = 1
 
     @property
     def history(self) -> int:
@@ -58,6 +61,9 @@ class StepScheme:
     @property
     def starter(self) -> StepScheme:
         """The scheme of a first step, where only one time level is known."""
+        if self.name == SECOND:  # at rest before: the level before the start is the start
+            start, end = np.zeros(1), np.ones(1)
+            return StepScheme(SECOND, start, end, end, np.array([[0.0, 1.0]]), np.array([[-1.0, 1.0]]), np.eye(1), 2)
         return self if self.history == 1 else step_scheme("euler")
 
 
@@ -79,6 +85,9 @@ def step_scheme(name: str, order: int = 1) -> StepScheme:
     if name == "bdf2":
         value, slope = np.array([[0.0, 0.0, 1.0]]), np.array([[0.5, -2.0, 1.5]])
         return StepScheme(name, np.array([-1.0, 0.0]), end, end, value, slope, np.eye(1))
+    if name == SECOND:
+        value, slope = np.array([[0.0, 0.0, 1.0]]), np.array([[1.0, -2.0, 1.0]])
+        return StepScheme(name, np.array([-1.0, 0.0]), end, end, value, slope, np.eye(1), 2)
     raise PcpinnError(f"scheme={name!r} does not march", f"use {', '.join(STEPS)}")
 
 
@@ -133,8 +142,8 @@ class Layers:
 
     @cached_property
     def slope(self) -> np.ndarray:
-        """(Q, H + L), per unit of time."""
-        return self._spread("slope") / self.length
+        """(Q, H + L), per unit of time, or of time squared for second derivatives."""
+        return self._spread("slope") / self.length**self.scheme.derivative
 
     @cached_property
     def test(self) -> np.ndarray:

@@ -67,6 +67,7 @@ class MarchSpace:
         self.constrained = torch.from_numpy(c).to(self.device)
         self.repeats = torch.from_numpy(np.where(slaves, master, c)).to(self.device)
         self.is_slave = torch.from_numpy(slaves).to(self.device)
+        self.slaves, self.masters = self.constrained[self.is_slave], self.repeats[self.is_slave]
         row_fixed = np.zeros(self.form.size, dtype=bool)
         row_fixed[c] = True
         self._unit = torch.from_numpy(self.form.diagonal[c]).to(self.device)
@@ -194,7 +195,13 @@ class Window:
         return WindowMatrix(self.space, self.layers, pairs)
 
     def _table(self, name: str) -> Tensor:
-        return torch.from_numpy(getattr(self.layers, name)).to(self.space.device)
+        return self._tables[name]
+
+    @cached_property
+    def _tables(self) -> dict[str, Tensor]:
+        """Of the scheme, on the device once and for all: nothing is copied there while a residual is computed."""
+        names = ("value", "slope", "test")
+        return {name: torch.from_numpy(getattr(self.layers, name)).to(self.space.device) for name in names}
 
 
 class WindowMatrix:
@@ -226,13 +233,13 @@ class WindowMatrix:
 
     def apply_transpose(self, R: Tensor) -> Tensor:
         """(L, n) -> (L, n)."""
-        c, repeats, slave = self.space.constrained, self.space.repeats, self.space.is_slave
+        c = self.space.constrained
         at_moments = self._test.T @ R
         values = torch.stack([self._csr(k, True) @ r for (k, _), r in zip(self.pairs, at_moments, strict=True)])
         rates = torch.stack([self._csr(m, True) @ r for (_, m), r in zip(self.pairs, at_moments, strict=True)])
         result = self._value.T @ values + self._slope.T @ rates
         result[:, c] += R[:, c]
-        result.index_add_(1, repeats[slave], -R[:, c[slave]])
+        result.index_add_(1, self.space.masters, -R[:, self.space.slaves])
         return result
 
     def mean(self) -> tuple[Tensor, Tensor]:

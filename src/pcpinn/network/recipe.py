@@ -82,6 +82,8 @@ class MLP(NetworkRecipe):
         frequencies: for features=list: along each axis, in radians per unit, such as 6.28;6.28;4.44,8.31.
         stretch: coordinates in which the cells of the mesh are spread evenly are inputs, too, where that makes a difference.
         stretch_at: with stretch: places along each axis that these coordinates spread evenly, instead of by the cells.
+        repeat: the network repeats itself exactly along axes that all fields are periodic along; if not, the equations of
+            opposite sides see to it, as far as they are trained.
     """
 
     width: int = 24
@@ -96,6 +98,7 @@ class MLP(NetworkRecipe):
     frequencies: PerAxis | None = None
     stretch: bool = False
     stretch_at: PerAxis | None = None
+    repeat: bool = True
 
     name: ClassVar[str] = "mlp"
     positive: ClassVar[tuple[str, ...]] = ("width",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any, Protocol
 
@@ -12,6 +13,9 @@ from torch import Tensor
 from .maps import Same
 from .protocol import DeviceSolver, LinearMap
 from .torch_sparse import scale_rows
+
+Multiply = Callable[[Tensor, bool], Tensor]
+"""A linear map or its transpose: (v, transpose) -> tensor, outside of autograd."""
 
 
 class WeightedInverse:
@@ -113,7 +117,7 @@ class Preconditioned:
 
     def apply(self, u: Tensor) -> Tensor:
         """W P^-1 A u for u (N,), or (N, k) where A and P take columns, differentiable in u."""
-        return _Apply.apply(u, self) if self._explicit is None else self._explicit @ u
+        return linear(u, self.multiply) if self._explicit is None else self._explicit @ u
 
     def apply_transpose(self, r: Tensor) -> Tensor:
         """A^T P^-T W r."""
@@ -144,14 +148,20 @@ def misfit(
     return Preconditioned(same, same, torch.from_numpy(u_h), weights, dtype, device, diagonal)
 
 
-class _Apply(torch.autograd.Function):
-    """The one autograd wrapper: forward P^-1 A, backward its transpose."""
+def linear(v: Tensor, multiply: Multiply) -> Tensor:
+    """A linear map of v, differentiable in v by the map's transpose."""
+    result: Tensor = _Linear.apply(v, multiply)
+    return result
+
+
+class _Linear(torch.autograd.Function):
+    """The one autograd wrapper: a linear map (v, transpose) -> tensor; forward the map, backward its transpose."""
 
     @staticmethod
-    def forward(ctx: Any, u: Tensor, operator: Preconditioned) -> Tensor:
-        ctx.operator = operator
-        return operator.multiply(u, transpose=False)
+    def forward(ctx: Any, v: Tensor, multiply: Multiply) -> Tensor:
+        ctx.multiply = multiply
+        return multiply(v, False)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        return ctx.operator.multiply(gradients[0], transpose=True), None
+        return ctx.multiply(gradients[0], True), None

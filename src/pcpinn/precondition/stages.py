@@ -2,14 +2,14 @@
 
 A step's matrix is V ⊗ K + S ⊗ M with small matrices V, S of the scheme and K = dR/du, M = dR/du_t averaged over the step. With
 V^-1 S = T Λ T^-1 it takes one system (K + λ M) x = r in space per eigenvalue, conjugate pairs once. These are solved by
-(incomplete) factors on the host, by dense inverses on a GPU, or by a polynomial where steps are short. Several steps in a
-window are solved in the order of time.
+(incomplete) factors, by dense inverses on a GPU, or by a polynomial where steps are short. Several steps in a
+window are solved in the order of time, or each on its own, which is P of the paper's Algorithm 3.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from torch import Tensor
 from ..discretize.spatial_form import SpatialForm
 from ..discretize.window import WindowMatrix
 from ..errors import PcpinnError
+from .device_factors import FactorSolver
 from .polynomial import PolynomialSolver
 from .preconditioned import Preconditioned
 from .recipe import ORDERINGS, PRECONDITIONERS, Ordering, Preconditioning
@@ -39,9 +40,12 @@ class Stages(Preconditioning):
         drop_tolerance: of incomplete factors; 0 for complete ones.
         fill_factor: most entries of the factors, in multiples of those of the matrix.
         ordering: order of elimination: colamd, or mmd (smaller and faster for diffusion, bad for waves).
-        solves: factors (on the host), dense (inverses, on a GPU), polynomial; or auto: a polynomial if it reaches
-            `polynomial_accuracy`, else on a GPU dense up to 24 000 degrees of freedom per time level, else factors.
+        solves: factors (on the host), dense (inverses, on a GPU; of the incomplete factors where there are such), polynomial;
+            or auto: a polynomial if it reaches `polynomial_accuracy` and no `drop_tolerance` is given, else on a GPU dense up to
+            24 000 degrees of freedom per time level, else factors.
         polynomial_accuracy: relative residual that a polynomial must reach.
+        coupled: P takes over from step to step what A does, as if the steps of a window were solved one after the other; if
+            not, each step has its own P, and what the steps have to do with each other is left to the training.
     """
 
     drop_tolerance: float = 0.0
@@ -49,10 +53,24 @@ class Stages(Preconditioning):
     ordering: Ordering = "colamd"
     solves: Literal["auto", "factors", "dense", "polynomial"] = "auto"
     polynomial_accuracy: float = 0.05
+    coupled: bool = True
 
     name: ClassVar[str] = "stages"
     positive: ClassVar[tuple[str, ...]] = ("fill_factor", "polynomial_accuracy")
     not_negative: ClassVar[tuple[str, ...]] = ("drop_tolerance", "refinement")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.solves == "polynomial" and self.drop_tolerance > 0:
+            raise PcpinnError(
+                f"drop_tolerance={self.drop_tolerance:g} has no effect with solves=polynomial",
+                "leave drop_tolerance out, or use solves=factors",
+            )
+
+    @property
+    def exact(self) -> Stages:
+        """The same with complete factors and all steps: for a solve, not for a training."""
+        return self if self.coupled and not self.drop_tolerance else replace(self, drop_tolerance=0.0, coupled=True)
 
     def build(self, matrix: WindowMatrix) -> StageSolver:
         """P for a window.
@@ -99,10 +117,12 @@ class StageSolver:
         return abs(layers.length - self.length) <= 1e-9 * self.length and first == self.first
 
     def apply(self, R: Tensor, matrix: WindowMatrix) -> Tensor:
-        """P^-1 R (L, n), step after step."""
+        """P^-1 R (L, n), step after step, or all at once where they are not coupled."""
         m = self._m
         if len(R) == m:
             return self._solve(R)
+        if not self.recipe.coupled:
+            return self._solve(R.unflatten(0, (-1, m))).flatten(0, 1)
         X = torch.zeros_like(R)
         for s in range(0, len(R), m):
             right = R[s : s + m] - (matrix.apply(X)[s : s + m] if s else 0.0)
@@ -114,6 +134,8 @@ class StageSolver:
         m = self._m
         if len(R) == m:
             return self._solve_transpose(R)
+        if not self.recipe.coupled:
+            return self._solve_transpose(R.unflatten(0, (-1, m))).flatten(0, 1)
         right, X = R.clone(), torch.zeros_like(R)
         for s in reversed(range(0, len(R), m)):
             X[s : s + m] = self._solve_transpose(right[s : s + m])
@@ -123,6 +145,7 @@ class StageSolver:
         return X
 
     def _solve(self, R: Tensor) -> Tensor:
+        """Of one step (m, n), or of several (s, m, n)."""
         Y = torch.where(self._free, self._undo @ R, R)
         Z = self._to @ Y.to(self._to.dtype)
         return self._combine(self._from, Z, transpose=False)
@@ -133,12 +156,13 @@ class StageSolver:
         return torch.where(self._free, self._undo.T @ Y, Y)
 
     def _combine(self, back: Tensor, Z: Tensor, transpose: bool) -> Tensor:
-        """Solve each mode of Z (modes, n) and add up; a conjugate pair gives twice the real part of one."""
-        total = torch.zeros(len(back), Z.shape[1], dtype=torch.float64, device=Z.device)
+        """Solve each mode of Z (..., modes, n) and add up; a conjugate pair gives twice the real part of one."""
+        total = torch.zeros(*Z.shape[:-2], len(back), Z.shape[-1], dtype=torch.float64, device=Z.device)
         for k, ((_, is_complex), solver) in enumerate(zip(self._modes, self._solvers, strict=True)):
-            x = solver.solve(Z[k] if is_complex else Z[k].real, transpose)
+            z = Z[..., k, :] if is_complex else Z[..., k, :].real
+            x = solver.solve(z, transpose) if z.dim() == 1 else _of_all(solver, z, transpose)
             x = x if is_complex else x.real
-            part = back[:, k][:, None] * x[None, :].to(back.dtype)
+            part = back[:, k][:, None] * x[..., None, :].to(back.dtype)
             total += (2.0 if is_complex else 1.0) * part.real
         return total
 
@@ -148,11 +172,13 @@ class StageSolver:
 
     def describe(self) -> dict[str, Any]:
         """For the report."""
-        facts = {"name": "stages", "modes": len(self._modes), "solves": self._solvers[0].kind}
+        facts: dict[str, Any] = {"name": "stages", "modes": len(self._modes), "solves": self._solvers[0].kind}
         if isinstance(self._solvers[0], PolynomialSolver):
             facts |= {"degree": self._solvers[0].degree, "error": self._solvers[0].error}
-        if self._solvers[0].kind == "factors":
+        if self._solvers[0].fill:
             facts |= {"drop_tolerance": self.recipe.drop_tolerance, "fill": round(self._solvers[0].fill, 2)}
+        if not self.recipe.coupled:
+            facts["coupled"] = False
         return {**facts, "setup_s": round(self.setup_s, 3)}
 
 
@@ -191,8 +217,12 @@ def window_residual(
     return Preconditioned(matrix, RefinedSolver(solver.on(matrix), matrix, refinement), b, weights)
 
 
-def _solver(entries: Tensor, recipe: Stages, form: SpatialForm) -> _HostSolver | _DenseSolver | PolynomialSolver:
-    if recipe.solves == "polynomial" or (recipe.solves == "auto" and form.size > _SMALL):
+def _solver(
+    entries: Tensor, recipe: Stages, form: SpatialForm
+) -> _HostSolver | _DeviceSolver | _DenseSolver | PolynomialSolver:
+    incomplete, on_gpu = recipe.drop_tolerance > 0, form.device.type == "cuda"
+    auto = recipe.solves == "auto"
+    if recipe.solves == "polynomial" or (auto and form.size > _SMALL and not incomplete):
         complex_entries = entries.to(torch.complex128)  # the roots are complex
         diagonal = complex_entries[torch.from_numpy(form.diagonal).to(entries.device)]
         if recipe.solves == "polynomial" or bool((diagonal.abs() > 0).all()):
@@ -201,11 +231,22 @@ def _solver(entries: Tensor, recipe: Stages, form: SpatialForm) -> _HostSolver |
             if found.error <= recipe.polynomial_accuracy or recipe.solves == "polynomial":
                 return found
     A = form.to_scipy(entries)
-    if recipe.solves == "dense" or (
-        recipe.solves == "auto" and form.device.type == "cuda" and form.size <= _DENSE_ROWS
-    ):
-        return _DenseSolver(A, form.device)
-    return _HostSolver(A, recipe)
+    if recipe.solves == "dense" or (auto and on_gpu and form.size <= _DENSE_ROWS):
+        if not incomplete:
+            return _DenseSolver(A, form.device)
+        host = _HostSolver(A, recipe)
+        return _DenseSolver(host.product(), form.device, host.fill)
+    host = _HostSolver(A, recipe)
+    return _DeviceSolver(host, form.device) if auto and on_gpu and incomplete and host.is_real else host
+
+
+def _of_all(
+    solver: _HostSolver | _DeviceSolver | _DenseSolver | PolynomialSolver, r: Tensor, transpose: bool
+) -> Tensor:
+    """Several right-hand sides (s, n) at once, where the solver can."""
+    if isinstance(solver, PolynomialSolver):
+        return torch.stack([solver.solve(row, transpose) for row in r])
+    return solver.solve(r.T, transpose).T
 
 
 class _HostSolver:
@@ -217,36 +258,56 @@ class _HostSolver:
         A = A.tocsc()
         try:
             if recipe.drop_tolerance > 0:
-                self._lu = spla.spilu(
+                self.lu = spla.spilu(
                     A,
                     drop_tol=recipe.drop_tolerance,
                     fill_factor=recipe.fill_factor,
                     permc_spec=ORDERINGS[recipe.ordering],
                 )
             else:
-                self._lu = spla.splu(A, permc_spec=ORDERINGS[recipe.ordering])
+                self.lu = spla.splu(A, permc_spec=ORDERINGS[recipe.ordering])
         except (RuntimeError, MemoryError) as error:
             raise PcpinnError(
                 f"the factorisation of a step failed: {error}",
                 "check the boundary conditions; take shorter steps or lower drop_tolerance",
             ) from error
-        self.fill = (self._lu.L.nnz + self._lu.U.nnz) / A.nnz
+        self.fill = (self.lu.L.nnz + self.lu.U.nnz) / A.nnz
         self._dtype = A.dtype
 
+    @property
+    def is_real(self) -> bool:
+        """Whether the factors are."""
+        return not np.issubdtype(self._dtype, np.complexfloating)
+
+    def product(self) -> sp.csr_matrix:
+        """P itself, as a matrix: the factors multiplied, in the order of the degrees of freedom."""
+        return sp.csr_matrix(sp.csr_matrix(self.lu.L @ self.lu.U)[self.lu.perm_r][:, self.lu.perm_c])
+
     def solve(self, r: Tensor, transpose: bool) -> Tensor:
-        """(n,) -> (n,), by way of the host."""
+        """(n,) or (n, k) -> the same, by way of the host."""
         b = r.cpu().numpy().astype(self._dtype)
-        x = self._lu.solve(b, "T") if transpose else self._lu.solve(b)
+        x = self.lu.solve(b, "T") if transpose else self.lu.solve(b)
         return torch.from_numpy(x).to(r.device)
 
 
+class _DeviceSolver:
+    """The factors of the host on a GPU."""
+
+    def __init__(self, host: _HostSolver, device: torch.device) -> None:
+        self._factors = FactorSolver(host.lu, torch.float64, device)
+        self.kind, self.fill = f"factors ({self._factors.method})", host.fill
+
+    def solve(self, r: Tensor, transpose: bool) -> Tensor:
+        """(n,) or (n, k) -> the same."""
+        r = r.contiguous()
+        return self._factors.apply_transpose(r) if transpose else self._factors.apply(r)
+
+
 class _DenseSolver:
-    """A dense inverse on a GPU."""
+    """A dense inverse on a GPU: of A, or of the product of its incomplete factors."""
 
-    kind = "dense inverses"
-    fill = 0.0
-
-    def __init__(self, A: sp.spmatrix, device: torch.device) -> None:
+    def __init__(self, A: sp.spmatrix, device: torch.device, fill: float = 0.0) -> None:
+        self.kind, self.fill = "dense inverse of the factors" if fill else "dense inverses", fill
         A = A.tocoo()
         dense = torch.zeros(
             A.shape, dtype=torch.complex128 if np.iscomplexobj(A.data) else torch.float64, device=device
@@ -261,5 +322,5 @@ class _DenseSolver:
             ) from error
 
     def solve(self, r: Tensor, transpose: bool) -> Tensor:
-        """(n,) -> (n,)."""
+        """(n,) or (n, k) -> the same."""
         return (self._inverse.T if transpose else self._inverse) @ r.to(self._inverse.dtype)

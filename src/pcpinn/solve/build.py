@@ -86,7 +86,7 @@ def make_preconditioner(settings: Settings, discretisation: Discretisation) -> A
     return Refined(fitted, recipe.refinement) if recipe.refinement else fitted
 
 
-def _stretches(problem: Problem, mesh: AnyMesh, network: Any) -> tuple[Knots, ...]:
+def _stretches(mesh: AnyMesh, network: Any, periodic: tuple[int, ...]) -> tuple[Knots, ...]:
     if not getattr(network, "stretch", False):
         return ()
     if network.stretch_at and len(network.stretch_at) != mesh.dimension:
@@ -94,7 +94,7 @@ def _stretches(problem: Problem, mesh: AnyMesh, network: Any) -> tuple[Knots, ..
             f"stretch_at has places along {len(network.stretch_at)} axes of {mesh.dimension}", "give them for each axis"
         )
     cells = mesh.simplices.nodes[mesh.simplices.vertices]
-    return stretches(cells, _periodic_axes(problem, mesh), network.stretch_at)
+    return stretches(cells, periodic, network.stretch_at)
 
 
 def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: int | None = None) -> Any:
@@ -109,6 +109,11 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: i
                     "give the coordinates of interfaces inside the domain",
                 )
     kinks = recipe.kinks or ()
+    periodic = _periodic_axes(problem, mesh)
+    if not getattr(settings.network, "repeat", True):
+        if not periodic:
+            raise PcpinnError("repeat=false has no effect: no axis is periodic", "leave repeat out")
+        periodic = ()
     place = Place(
         lower.tolist(),
         upper.tolist(),
@@ -118,9 +123,9 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: i
         else kinks,  # a march has no time as an input
         recipe.corners or (),
         recipe.corner_size,
-        _periodic_axes(problem, mesh),
+        periodic,
         _start(mesh, settings),
-        _stretches(problem, mesh, settings.network),
+        _stretches(mesh, settings.network, periodic),
     )
     network = settings.network.build(place, run.seed, getattr(torch, run.precision))
     scales = getattr(settings.loss, "scales", None)

@@ -160,6 +160,9 @@ def offer_preconditioned(slot: str, chosen: Chosen, over_time: bool) -> Offer | 
     if slot == "network":
         return Offer(MLP(), (MLP,), why="a march solves for the last layer") if marches else Offer(MLP())
     if slot == "optimiser":
+        if isinstance(time, March) and time.linearisation == "none":
+            why = "with linearisation=none there is no linear problem that it could step to"
+            return offer_optimisers(Adam(), (GaussNewton,), why)
         P = chosen["preconditioner"]
         assert isinstance(P, Preconditioning)
         return offer_optimisers(GaussNewton() if P.near_identity else Adam())

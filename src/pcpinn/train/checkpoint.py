@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -39,6 +39,16 @@ class Snapshot:
     elapsed: float = 0.0
 
 
+class Keeper(Protocol):
+    """Keeps snapshots of a training, as often as it thinks fit."""
+
+    def due(self) -> bool:
+        """Whether it is time for another."""
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Keep it in the place of the last."""
+
+
 class Checkpoints:
     """Writes snapshots into a run folder, at most one every `interval` seconds; each replaces the last atomically.
 
@@ -67,17 +77,13 @@ class Checkpoints:
 
     def write(self, snapshot: Snapshot) -> None:
         """Replace the checkpoint."""
-        context, facts = snapshot.context or self.context, snapshot.facts or self.facts
-        groups = {"state": snapshot.state, "loss": snapshot.loss, "context": context}
-        tensors = {f"{group}.{key}": value for group, of_it in groups.items() for key, value in of_it.items()}
-        arrays = {key: value.detach().cpu().numpy() for key, value in {"theta": snapshot.theta, **tensors}.items()}
-        numbers = {
-            "iteration": snapshot.iteration,
-            "seconds": snapshot.seconds,
-            "elapsed": snapshot.seconds if self._clock is None else self._clock.seconds,
-        }
-        history = {"history": snapshot.history.to_array(), "errors": snapshot.history.errors_to_array()}
-        self.file.write({**arrays, **history}, {**numbers, "around": facts})
+        snapshot = replace(
+            snapshot,
+            context=snapshot.context or self.context,
+            facts=snapshot.facts or self.facts,
+            elapsed=snapshot.seconds if self._clock is None else self._clock.seconds,
+        )
+        self.file.write(*pack(snapshot))
 
     def read(self, like: Tensor) -> Snapshot:
         """The last snapshot; its weights must fit the network's, `like`.
@@ -87,22 +93,41 @@ class Checkpoints:
         """
         found = self.file.read({"theta": tuple(like.shape), "history": (None, 3)})
         try:
-            around = found.facts["around"]
-            if not isinstance(around, dict):
-                raise TypeError("its facts are not named")
-            return Snapshot(
-                iteration=int(found.facts["iteration"]),
-                seconds=float(found.facts["seconds"]),
-                theta=_tensor(found.tensors["theta"]).to(like),
-                state=_group(found, "state"),
-                history=History.from_array(found.tensors["history"], found.tensors.get("errors")),
-                loss=_group(found, "loss"),
-                context=_group(found, "context"),
-                facts=around,
-                elapsed=float(found.facts["elapsed"]),
-            )
+            return unpack(found, like)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self.file.damaged(error) from error
+
+
+def pack(snapshot: Snapshot) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Tensors and plain facts for a checkpoint."""
+    groups = {"state": snapshot.state, "loss": snapshot.loss, "context": snapshot.context}
+    tensors = {f"{group}.{key}": value for group, of_it in groups.items() for key, value in of_it.items()}
+    arrays = {key: value.detach().cpu().numpy() for key, value in {"theta": snapshot.theta, **tensors}.items()}
+    history = {"history": snapshot.history.to_array(), "errors": snapshot.history.errors_to_array()}
+    numbers = {"iteration": snapshot.iteration, "seconds": snapshot.seconds, "elapsed": snapshot.elapsed}
+    return {**arrays, **history}, {**numbers, "around": snapshot.facts}
+
+
+def unpack(found: Contents, like: Tensor) -> Snapshot:
+    """Inverse of `pack`, for weights on the device and in the precision of `like`.
+
+    Raises:
+        KeyError, TypeError, ValueError, OverflowError: where something is missing or not what it should be.
+    """
+    around = found.facts["around"]
+    if not isinstance(around, dict):
+        raise TypeError("its facts are not named")
+    return Snapshot(
+        iteration=int(found.facts["iteration"]),
+        seconds=float(found.facts["seconds"]),
+        theta=_tensor(found.tensors["theta"]).to(like),
+        state=_group(found, "state"),
+        history=History.from_array(found.tensors["history"], found.tensors.get("errors")),
+        loss=_group(found, "loss"),
+        context=_group(found, "context"),
+        facts=around,
+        elapsed=float(found.facts["elapsed"]),
+    )
 
 
 def _group(found: Contents, name: str) -> dict[str, Tensor]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from ..progress import Progress
-from .checkpoint import Checkpoints, Snapshot
+from .checkpoint import Keeper, Snapshot
 from .history import History
 from .loss import Loss
 from .optimiser import Optimiser, State
@@ -56,7 +56,7 @@ def train(
     stopping: Stopping,
     state: State | None = None,
     progress: Progress | None = None,
-    checkpoints: Checkpoints | None = None,
+    checkpoints: Keeper | None = None,
     resume: Snapshot | None = None,
     announce: bool = True,
     watch: Watch | None = None,

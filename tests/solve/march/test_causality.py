@@ -1,25 +1,11 @@
-"""Causal weights: their formula, whom they weigh, and that training heeds them."""
+"""Causal weights in a march: whom they weigh, and that training heeds them."""
 
 import numpy as np
 import pytest
 import torch
 
 from pcpinn import Dirichlet, Initial, Interval, Problem, Reference, solve
-from pcpinn.solve.march.causality import causal_residual, causal_weights
-
-
-def test_weights_are_those_of_the_formula():
-    losses, strength = np.array([0.5, 0.25, 0.0, 2.0]), 3.0
-    expected = np.exp(-strength * np.array([0.0, 0.5, 0.75, 0.75]))  # losses of the steps before
-    np.testing.assert_allclose(causal_weights(losses, strength), expected / expected.sum(), rtol=1e-14)
-
-
-@pytest.mark.parametrize("strength", [0.0, 1.0, 1e9])
-def test_weights_sum_to_one_and_never_grow(strength):
-    weights = causal_weights(np.random.default_rng(0).uniform(size=20), strength)
-    assert weights.sum() == pytest.approx(1.0)
-    assert (np.diff(weights) <= 0).all()
-    assert strength or np.ptp(weights) == 0
+from pcpinn.solve.march.causality import causal_residual
 
 
 class Window:

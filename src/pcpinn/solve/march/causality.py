@@ -1,4 +1,4 @@
-"""Weights of the steps of a window by causality (Wang et al. 2022): what Algorithm 3 calls w_i."""
+"""Causal weights for Gauss-Newton, whose residual has to stay the same over an iteration: a residual that is weighted now."""
 
 from __future__ import annotations
 
@@ -6,16 +6,7 @@ import numpy as np
 from torch import Tensor
 
 from ...precondition.preconditioned import Preconditioned
-
-
-def causal_weights(losses: np.ndarray, strength: float) -> np.ndarray:
-    """Of steps with given losses (k,): exp(-strength * losses of all steps before), in parts of their sum.
-
-    A step counts for little as long as those before it, which it begins from, are not solved.
-    """
-    before = np.cumsum(losses) - losses
-    weights = np.exp(-strength * (before - before[0]))
-    return weights / weights.sum()
+from ...train.causal import causal_weights
 
 
 def causal_residual(operator: Preconditioned, U: Tensor, strength: float, stages: int) -> Preconditioned:
@@ -28,7 +19,7 @@ def causal_residual(operator: Preconditioned, U: Tensor, strength: float, stages
         stages: time levels per step; they depend on each other in both directions, so all of a step count the same.
     """
     r = operator(U.reshape(-1)).reshape(U.shape) / max(operator.target_norm, 1e-300)
-    losses = (r**2).sum(1).cpu().numpy().reshape(-1, stages).sum(1)
-    factors = len(losses) * causal_weights(losses, strength)  # of mean one, as they are without causality
+    losses = (r**2).sum(1).reshape(-1, stages).sum(1)
+    factors = len(losses) * causal_weights(losses, strength).cpu().numpy()  # of mean one, as they are without causality
     table = operator.weights.reshape(U.shape) * np.repeat(factors, stages)[:, None]
     return operator.reweighted(table.ravel())

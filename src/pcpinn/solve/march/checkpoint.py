@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ...checkpoint import FILE, Checkpoint
+from ...checkpoint import FILE, Checkpoint, Contents
 from ...clock import Clock
 from ...network.dense import DenseNetwork
 from ...network.marched import pack_windows, unpack_windows
-from ...train import History
-from .window import WindowReport
+from ...train import History, Snapshot
+from ...train.checkpoint import pack, unpack
+from .report import WindowReport
+
+_INSIDE = "inside."  # tensors of a window that is not finished
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class Done:
         reports, history: of these windows.
         scale: unit of the network's outputs.
         seconds: of training, windows that were not finished included; elapsed: of the whole run.
+        inside: the training of the window that was not finished, if it was kept.
     """
 
     thetas: list[Tensor]
@@ -35,6 +40,7 @@ class Done:
     scale: float
     seconds: float
     elapsed: float
+    inside: Snapshot | None = None
 
 
 class MarchCheckpoint:
@@ -61,19 +67,23 @@ class MarchCheckpoint:
         history: History,
         network: DenseNetwork,
         every: int = 1,
+        inside: Snapshot | None = None,
     ) -> None:
         """Replace the checkpoint, by the windows up to the last before which P was rebuilt, once in `every` of them.
 
-        From there a march that is resumed is the same one.
+        From there a march that is resumed is the same one. `inside` is the training of the window after them.
         """
         done = len(reports) // every * every
         table = [[r.final, len(r.residuals), r.iterations, r.rebuilt, r.damping] for r in reports[:done]]
         tensors = pack_windows(torch.stack(list(thetas[: done + 1])).cpu().numpy(), network.head_size)
         tensors |= {"reports": np.array(table).reshape(-1, 5), "history": history.to_array()[:done]}
-        facts = {
+        facts: dict[str, Any] = {
             "scale": float(network.output_scale) if not network.output_scale.ndim else 1.0,
             "reasons": [r.reason for r in reports[:done]],
         }
+        if inside is not None:
+            arrays, facts["inside"] = pack(inside)
+            tensors |= {f"{_INSIDE}{key}": value for key, value in arrays.items()}
         self.file.write(tensors, {**facts, "seconds": self._training.seconds, "elapsed": self._clock.seconds})
 
     def read(self, like: Tensor, windows: int) -> Done | None:
@@ -109,10 +119,63 @@ class MarchCheckpoint:
                 float(facts["scale"]),
                 float(facts["seconds"]),
                 float(facts["elapsed"]),
+                self._inside(tensors, facts, like),
             )
         except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise self.file.damaged(error) from error
 
+    @staticmethod
+    def _inside(tensors: dict[str, np.ndarray], facts: dict[str, Any], like: Tensor) -> Snapshot | None:
+        if "inside" not in facts:
+            return None
+        own = {k.removeprefix(_INSIDE): v for k, v in tensors.items() if k.startswith(_INSIDE)}
+        if own["theta"].shape != tuple(like.shape):
+            raise ValueError("the window that is not finished is of another network")
+        return unpack(Contents(own, facts["inside"]), like)
+
     def remove(self) -> None:
         """The march is finished; network.safetensors holds it all."""
         self.file.remove()
+
+
+class InsideWindow:
+    """Keeps the training of a window in the checkpoint of its march: a cold start may take longer than all other windows.
+
+    Args:
+        write: writes the march so far with a snapshot inside; None where nothing is kept.
+        due: whether it is time for that.
+        begun: a training to go on with, which the next window takes.
+
+    Attributes:
+        last: the last snapshot that was shown, written or not; None between windows.
+    """
+
+    def __init__(
+        self, write: Callable[[Snapshot], None] | None, due: Callable[[], bool], begun: Snapshot | None = None
+    ) -> None:
+        self._write, self._due, self._begun = write, due, begun
+        self.last: Snapshot | None = None
+
+    def due(self) -> bool:
+        """Whether it is time for another."""
+        return self._write is not None and self._due()
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Keep it, in the file too if that is due: a training shows its end whether or not it is."""
+        self.last = snapshot
+        if self._write is not None and self._due():
+            self._write(snapshot)
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is a training to go on with."""
+        return self._begun is not None
+
+    def take(self) -> Snapshot | None:
+        """The training to go on with, once."""
+        begun, self._begun = self._begun, None
+        return begun
+
+    def clear(self) -> None:
+        """The window is finished."""
+        self.last = None

@@ -82,9 +82,10 @@ class MarchErrors:
         """The discrete solution by the present P, or by Newton's method with its own; None if neither converges."""
 
         def invert(matrix: WindowMatrix) -> Solve[Tensor]:
-            return RefinedSolver(kept.recipe.build(matrix).on(matrix), matrix, 1).apply
+            return RefinedSolver(exact.build(matrix).on(matrix), matrix, 1).apply
 
-        at_hand = None if kept.operator is None else kept.operator.solver.apply
+        exact = kept.recipe.exact  # of a P that is made for training, Newton's method would not converge
+        at_hand = None if kept.operator is None or exact != kept.recipe else kept.operator.solver.apply
         found = newton(
             window,
             X,

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ...clock import Clock
 from ...discretize.check import check_boundary, check_pointwise
-from ...discretize.step_scheme import Layers
+from ...discretize.step_scheme import SECOND, Layers
 from ...discretize.window import MarchSpace, Window
 from ...errors import PcpinnError
 from ...mesh.slab_mesh import AnyMesh, SlabMesh
@@ -20,21 +20,24 @@ from ...network.dense import DenseNetwork
 from ...network.marched import MarchedNetwork, Plan
 from ...problem.field import component_names
 from ...problem.problem import Problem
+from ...problem.second_order import by_second_differences
 from ...progress import Progress
 from ...solution.folder import finish_run
 from ...solution.reference import ERRORS, Reference, compare
 from ...solution.solution import Solution
-from ...train import History
+from ...train import History, Snapshot
 from ..build import make_mesh, make_network, make_optimiser, refuse_free
 from ..conduct import Run
 from ..settings import Settings
-from .checkpoint import MarchCheckpoint
+from .checkpoint import InsideWindow, MarchCheckpoint
 from .deadline import Deadline, MarchStopped, OutOfTime
+from .descent import DescentSolver
 from .errors import MarchErrors
 from .kept import KeptP
+from .report import WindowReport
 from .start import fit_start, guesses_for, space_weights, spread_biases
 from .training import WindowTrainer, WindowTraining
-from .window import WindowReport, WindowSolver
+from .window import WindowSolver
 
 
 def march(
@@ -61,12 +64,19 @@ def march(
     windows = _windows(mesh.times, recipe.window)
     progress.stage("assembly")
     elements, ends = settings.mesh, (mesh.times[0], mesh.times[-1])
-    space = MarchSpace(problem, mesh.space, ends, elements.degree, elements.quadrature, device, elements.element)
+    stepped = by_second_differences(problem) if recipe.scheme == SECOND else problem
+    space = MarchSpace(stepped, mesh.space, ends, elements.degree, elements.quadrature, device, elements.element)
     _check(space)
+    if recipe.scheme == SECOND and not space.form.constant_mass:
+        raise PcpinnError(
+            "scheme=second-difference needs a density that is u.dt times a function of x",
+            "use another scheme, such as gauss, with two fields: u_t = v, v_t = ...",
+        )
     network = make_network(problem, mesh.space, settings, problem.components * plan.layers)
     spread_biases(network, options.seed)
+    untrained = network.theta.detach().clone()
     initial = space.initial_values()
-    solver = _window_solver(space, network, plan, windows[0][0], settings)
+    solver = _window_solver(space, network, plan, windows[0][0], settings, progress)
     trainer, kept = solver.trainer, solver.kept
     checkpoint, done, training = None, None, Clock()
     if out is not None:
@@ -94,6 +104,7 @@ def march(
     progress.stage("marching", len(windows))
     known = initial[None].repeat(plan.steps.history, 1)
     every = recipe.refresh
+    inside = _inside(checkpoint, thetas, reports, history, network, None if done is None else done.inside)
     for number, (times, first) in enumerate(windows):
         window = Window(space, Layers(plan.steps, times, first), known)
         if number < len(thetas) - 1:  # done before a resume
@@ -104,13 +115,20 @@ def march(
         else:
             if number % every == 0:
                 kept.stale = True
-                if checkpoint is not None and checkpoint.due():
+                if checkpoint is not None and checkpoint.due() and not inside.waits:
                     checkpoint.write(thetas, reports, history, network)
             try:
-                report = solver.solve(window, guesses_for(network, thetas[-1], plan, number), deadline)
+                if isinstance(solver, DescentSolver):
+                    report = solver.solve(window, thetas[-1] if number else untrained, deadline, inside)
+                    if first and recipe.cold_iterations:
+                        progress.stage("marching", len(windows))
+                else:
+                    report = solver.solve(window, guesses_for(network, thetas[-1], plan, number), deadline)
             except (OutOfTime, PcpinnError) as error:
                 if checkpoint is not None:
-                    checkpoint.write(thetas, reports, history, network, every)  # what is done stays
+                    whole = 1 if isinstance(solver, DescentSolver) else every  # windows between two builds of P
+                    on_the_way = inside.last if isinstance(error, OutOfTime) else None
+                    checkpoint.write(thetas, reports, history, network, whole, on_the_way)  # what is done stays
                 if isinstance(error, OutOfTime):
                     raise MarchStopped(
                         options.time_limit, number, len(windows), training.seconds, checkpoint is not None
@@ -145,7 +163,9 @@ def march(
         loss=history.rows[-1][2],
         seconds=train_s,
         optimiser=trainer.own.optimiser.label,
-        optimiser_reason="after least-squares steps of the last layer",
+        optimiser_reason="as chosen"
+        if recipe.linearisation == "none"
+        else "after least-squares steps of the last layer",
         discretisation="march",
         mesh=mesh,
         preconditioner={} if kept.operator is None else kept.operator.describe(),
@@ -187,9 +207,27 @@ def _check(space: MarchSpace) -> None:
         check_boundary(flux, x, normals, form.components)
 
 
+def _inside(
+    checkpoint: MarchCheckpoint | None,
+    thetas: list[Tensor],
+    reports: list[WindowReport],
+    history: History,
+    network: DenseNetwork,
+    begun: Snapshot | None,
+) -> InsideWindow:
+    """What keeps the training of a window, beside the windows that are done by then."""
+    if checkpoint is None:
+        return InsideWindow(None, lambda: False)
+
+    def write(snapshot: Snapshot) -> None:
+        checkpoint.write(thetas, reports, history, network, inside=snapshot)
+
+    return InsideWindow(write, checkpoint.due, begun)
+
+
 def _window_solver(
-    space: MarchSpace, network: DenseNetwork, plan: Plan, times: np.ndarray, settings: Settings
-) -> WindowSolver:
+    space: MarchSpace, network: DenseNetwork, plan: Plan, times: np.ndarray, settings: Settings, progress: Progress
+) -> WindowSolver | DescentSolver:
     recipe, P = settings.time, settings.preconditioner
     optimiser, _ = make_optimiser(settings, network, space.size * plan.layers)
     training = WindowTraining(
@@ -199,15 +237,13 @@ def _window_solver(
         stages=plan.layers // plan.per_window,
         seed=settings.run.seed,
     )
-    linear_part = recipe.linearisation == "linear-part"
-    return WindowSolver(
-        WindowTrainer(space, network, plan.layers, training),
-        KeptP(P, P.refinement, constant=space.form.constant or linear_part),
-        np.outer(Layers(plan.steps, times).weights, space_weights(space, settings)).ravel(),
-        recipe.tolerance,
-        recipe.newton_iterations,
-        linear_part,
-    )
+    trainer = WindowTrainer(space, network, plan.layers, training)
+    weights = np.outer(Layers(plan.steps, times).weights, space_weights(space, settings)).ravel()
+    linear_part = recipe.linearisation != "newton"
+    kept = KeptP(P, P.refinement, constant=space.form.constant or linear_part)
+    if recipe.linearisation == "none":
+        return DescentSolver(trainer, kept, weights, recipe.tolerance, recipe.cold_iterations, progress)
+    return WindowSolver(trainer, kept, weights, recipe.tolerance, recipe.newton_iterations, linear_part)
 
 
 def _describe(

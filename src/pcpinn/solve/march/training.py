@@ -14,11 +14,12 @@ from ...network.placed import PlacedNetwork
 from ...precondition import Preconditioned
 from ...progress import Progress
 from ...train import GaussNewton, LeastSquares, Optimiser, Stopping, train
+from ...train.causal import CausalLoss
 from ...train.heads import HeadSolver
 from .causality import causal_residual
 from .deadline import Deadline, OutOfTime
 
-_CAUSAL_ROUNDS = 20  # so often causal weights are renewed in a training
+_CAUSAL_ROUNDS = 20  # so often Gauss-Newton's causal weights are renewed in a training
 
 
 @dataclass(frozen=True)
@@ -94,26 +95,36 @@ class WindowTrainer:
     def _loss(self, operator: Preconditioned) -> LeastSquares:
         return LeastSquares(self.network, self.nodes, operator, placed=self._placed)
 
+    def loss(self, operator: Preconditioned) -> LeastSquares:
+        """What an optimiser of first order makes small: with causal weights of the steps, if they are asked for."""
+        own = self.own
+        if not own.causality:
+            return self._loss(operator)
+        levels = len(operator.weights) // self.space.size
+        return CausalLoss(self.network, self.nodes, operator, own.causality, levels, own.stages, self._placed)
+
     def _optimise(self, operator: Preconditioned, loss: LeastSquares, wanted: float, deadline: Deadline) -> float:
-        """Train all weights, with causal weights of the steps that are renewed on the way; the relative residual reached."""
+        """Train all weights, with causal weights of the steps that change on the way; the relative residual reached."""
         own, optimiser = self.own, self.own.optimiser
         state = optimiser.start(loss, own.seed)
         if "damping" in state and math.isfinite(self.damping):
             state["damping"].fill_(self.damping)
         left, residual = optimiser.iterations, math.inf
-        most = -(-left // _CAUSAL_ROUNDS) if own.causality else left
+        rounds = bool(own.causality) and isinstance(optimiser, GaussNewton)
+        most = -(-left // _CAUSAL_ROUNDS) if rounds else left
+        weighted = loss if rounds else self.loss(operator)
         while left and residual > wanted:
-            weighted = loss
-            if own.causality:
+            if rounds:
                 weighted = self._loss(causal_residual(operator, self.values(), own.causality, own.stages))
-            stopping = Stopping(min(left, most), wanted, deadline.left, optimiser.patience or 0)
+            enough = weighted.sufficient(wanted) if isinstance(weighted, CausalLoss) else wanted
+            stopping = Stopping(min(left, most), enough, deadline.left, optimiser.patience or 0)
             training = train(weighted, optimiser, stopping, state, Progress())
             if training.reason == "time limit":
                 raise OutOfTime
             self.iterations += training.iterations
             left -= training.iterations
             residual = float(loss.known_residual().norm()) if own.causality else math.sqrt(2 * training.loss)
-            if not own.causality or training.reason == "not finite":
+            if not rounds or training.reason == "not finite":
                 break
         if "damping" in state:
             self.damping = float(state["damping"])

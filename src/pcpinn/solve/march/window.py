@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from ...precondition import Preconditioned
 from ..newton import Newton, NotConverged
 from .deadline import Deadline
 from .kept import KeptP
+from .report import WindowReport
 from .training import WindowTrainer
 
 _DIVERGED = 1e3  # relative correction that no step comes back from
@@ -22,20 +23,6 @@ _SMALLEST_STEP = 1 / 64
 _FINAL = 0.3  # of the tolerance, for a step's training
 _FORCING = 0.1  # part of the correction that a step's training may leave, less as Newton's method gains speed
 _NO_GAIN = 0.5  # a training that leaves more than this of a correction is at the end of what the network can represent
-
-
-@dataclass
-class WindowReport:
-    """What happened in a window: ||P^-1 F|| / ||u|| before each Newton step, and what is left at the end; training; new P's;
-    the damping of Gauss-Newton after it (nan: none was used), where the next window begins.
-    """
-
-    residuals: list[float] = field(default_factory=list)
-    iterations: int = 0
-    rebuilt: int = 0
-    reason: str = "tolerance"
-    final: float = math.inf
-    damping: float = math.nan
 
 
 @dataclass(frozen=True)
