@@ -11,7 +11,7 @@ from ..problem.conditions import Initial, Periodic
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
-from .entry import CATALOG, PAPER_CAUSALITY, PAPER_STEPS, STEPS, Entry
+from .entry import CATALOG, LAST_LAYER_STEPS, PAPER_CAUSALITY, PAPER_STEPS, STEPS, Entry
 from .reference_file import shipped_reference
 
 _CONVECTION, _GROWTH, _DAMPING = 100 / 16, 100 / 16**2, 100 / 16**4
@@ -61,6 +61,8 @@ ENTRY = Entry(
             "depth": 5,
             "iterations": 15_000,
         },
+        "precise": LAST_LAYER_STEPS
+        | {"cells": (64,), "steps": 250, "features": "waves", "feature_count": 100, "tolerance": 1e-11},
     },
     remark="Chaotic: a perturbation grows 80 000-fold by t = 1, so what a step adds to the error must be near 1e-8.",
     suites=("nonlinear",),

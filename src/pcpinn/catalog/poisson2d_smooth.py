@@ -9,7 +9,7 @@ from ..problem.conditions import Dirichlet
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
 from ..solution.reference import Reference
-from .entry import CATALOG, PAPER, Entry
+from .entry import CATALOG, LAST_LAYER, PAPER, Entry
 from .evaluation import grid_points
 
 
@@ -54,6 +54,7 @@ ENTRY = Entry(
         "quick": {"cells": (8, 8), "degree": 3, "iterations": 40},
         "default": {"cells": (16, 16), "degree": 4, "width": 32, "iterations": 150, "time_limit": 60.0},
         "paper": PAPER | {"cells": (100, 100)},
+        "precise": LAST_LAYER | {"cells": (4, 4), "degree": 10, "waves": 150, "spread": 3.0},
     },
     remark="Not in the paper: its paper preset takes the global settings. Other methods solve problems as smooth as this to ten "
     "digits and more, and so does its precise preset.",

@@ -1,7 +1,7 @@
 """Nodal elements of high degree on intervals and triangles, with nodes that stay well-conditioned.
 
-Between equally spaced nodes polynomials of degree ten are hundreds of times as large as at them. Here nodes along edges are those of
-Gauss and Lobatto; inside triangles they follow by recursion (Isaac 2020). Shape functions are combinations of orthonormal
+Between equally spaced nodes polynomials of degree ten are tens of times as large as at them. Here nodes along edges are those
+of Gauss and Lobatto; inside triangles they follow by recursion (Isaac 2020). Shape functions are combinations of orthonormal
 polynomials, not of powers, whose rounding errors would show.
 """
 

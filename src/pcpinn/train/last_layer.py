@@ -1,8 +1,8 @@
 """Least squares in the last layer: all other weights stay as they were drawn.
 
 A preconditioned residual on nodal values needs no Jacobian: with P^-1 A ~ I the weights are a fit of u - P^-1 (A u - b), by the
-orthogonal factors that marches use too, and further steps take back what P and the ridge left. Rounding errors of P^-1 A, as large
-as the condition of A, do not get into the matrix so.
+orthogonal factors that marches use too, and further steps take back what P and the ridge left. Rounding errors of P^-1 A, which
+grow with the condition of A, do not get into the matrix so.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class LastLayer(Optimiser):
         _head_size(problem)
         if self.matrix == "gram" and not isinstance(problem, LeastSquares):
             raise PcpinnError(
-                "matrix=gram is for preconditioned residuals on nodal values", "use matrix=exact or auto for this method"
+                "matrix=gram is for preconditioned residuals on nodal values",
+                "use matrix=exact or auto for this method",
             )
         return {}
 
