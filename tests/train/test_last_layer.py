@@ -74,6 +74,16 @@ def test_a_fit_of_nodal_values_approaches_the_least_residual():
     assert least <= losses[-1] < 1.5 * least
 
 
+def test_steps_do_not_depend_on_what_was_kept():
+    """A resumed training has no factors yet, and takes the same steps."""
+    going, resumed = task(), task()
+    advance = LastLayer().bind(going, {})
+    for _ in range(3):
+        advance(1)
+        LastLayer().step(resumed, {})
+    assert torch.equal(going.theta, resumed.theta)
+
+
 def test_a_fit_needs_nodal_values():
     with pytest.raises(PcpinnError, match="gram"):
         LastLayer(matrix="gram").start(loss_of(), 0)
