@@ -1,7 +1,7 @@
 """Least squares in the last layer: all other weights stay as they were drawn.
 
 A preconditioned residual on nodal values needs no Jacobian: with P^-1 A ~ I the weights are a fit of u - P^-1 (A u - b), by the
-orthogonal factors that marches use too, and further steps take back what P and the ridge left. That saves a solve with P for every
+orthogonal factors that marches use too, and further steps take back what P and the ridge left. That saves a solve with P for each
 feature; where P is not close to A it takes many steps, and the exact matrix is better.
 """
 
