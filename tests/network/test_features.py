@@ -169,3 +169,23 @@ def test_cosines_are_the_products_without_slope_on_the_walls():
     assert torch.equal(network.encode_once(x, rows=1), network.encode(x))
     with pytest.raises(PcpinnError, match="feature_count=0"):
         Features("cosines", 0)
+
+
+def test_series_hold_functions_that_are_not_periodic():
+    """Waves of a period longer than the box, evenly spaced: exp is in their span to many digits, unlike with the box's period."""
+    B = Features("series", 12).frequencies(2, generator())
+    assert B.shape == (2, 24)
+    torch.testing.assert_close(B[0, :12], torch.pi / 1.25 * torch.arange(1, 13, dtype=torch.float64))
+    x = torch.linspace(-1, 1, 400, dtype=torch.float64)[:, None]
+    left = []
+    for kind in (Features("series", 30), Features("list", listed=(tuple(torch.pi * k for k in range(1, 31)),))):
+        network = DenseNetwork(Architecture(1, 0, features=kind), [-1.0], [1.0], 1, generator())
+        table = torch.cat([network.encode(x)[:, 1:], torch.ones_like(x)], 1)
+        fit = torch.linalg.lstsq(table, torch.exp(x), driver="gelsd").solution
+        left.append(float((table @ fit - torch.exp(x)).abs().max()))
+    assert left[0] < 1e-6 < 1e-2 < left[1]
+
+
+def test_series_do_not_repeat_themselves():
+    with pytest.raises(PcpinnError, match="repeat"):
+        Features("series", 4, periodic=(0,))

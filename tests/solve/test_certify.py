@@ -9,7 +9,7 @@ import pytest
 import torch
 from small import line, quick, two_fields
 
-from pcpinn import Dirichlet, Disk, Problem, Progress, Reference, certify, load, solve
+from pcpinn import Dirichlet, Disk, Meshing, Problem, Progress, Reference, certify, load, solve
 from pcpinn.catalog.task import catalog_task
 from pcpinn.errors import PcpinnError
 from pcpinn.mesh.generate import generate_mesh
@@ -99,6 +99,27 @@ BOWL = {"flux": lambda x, u: u.grad, "source": lambda x, u: -4.0}
 def bowl(domain):
     """-Laplace u = 4 in the unit disk, u = 0 on its rim: u = 1 - r^2."""
     return Problem(domain, boundary={"rim": Dirichlet(0.0)}, name="bowl", **BOWL)
+
+
+def test_elements_of_high_degree_see_what_parabolas_leave_of_a_disk():
+    """Cells along the rim are cut for the estimate: more degrees on the same ones would find nothing wrong."""
+    r = 0.98 * np.sqrt(np.linspace(0, 1, 40))
+    x = np.stack([r * np.cos(9 * r), r * np.sin(9 * r)], axis=1)
+    reference = Reference(x, (1 - r**2)[:, None])
+    choices = {
+        "network": "random-features",
+        "waves": 60,
+        "spread": 2.0,
+        "optimiser": "last-layer",
+        "preconditioner": "lu",
+    }
+    mesh = Meshing(size=0.6, curvature=1.0, degree=5, element="lobatto")
+    solution = solve(
+        bowl(Disk((0, 0), 1.0, name="rim")), {"mesh": mesh, **choices, "accuracy": None}, reference=reference
+    )
+    assert "cells along curved walls cut" in solution.result["certificate"]["how"]
+    assert solution.errors["l2re"] > 5 * solution.errors["training"]
+    assert 0.5 < ratio(solution) < 2
 
 
 @pytest.mark.parametrize("degree", [1, 3])

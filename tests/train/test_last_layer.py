@@ -56,12 +56,37 @@ def test_solves_the_problem(power, steps):
 def test_nodal_losses_are_trained_too():
     """On a linear system nothing is left to gain after one step: the gradient by the last layer vanishes."""
     loss = task()
-    optimiser = LastLayer()
+    optimiser = LastLayer(matrix="exact")
     state = optimiser.start(loss, 0)
     before = loss.loss().item()
     after = optimiser.step(loss, state)
     assert after < before
     assert optimiser.step(loss, state) == pytest.approx(after, rel=1e-6)
+
+
+def test_a_fit_of_nodal_values_approaches_the_least_residual():
+    """P is near A, not A: steps with the features alone come to the exact minimum within what P leaves out."""
+    exact, fitted = task(), task()
+    least = LastLayer(matrix="exact").step(exact, {})
+    advance = LastLayer(matrix="gram").bind(fitted, {})
+    losses = [fitted.loss().item(), *(advance(1)[0] for _ in range(6))]
+    assert sorted(losses, reverse=True) == losses
+    assert least <= losses[-1] < 1.5 * least
+
+
+def test_steps_do_not_depend_on_what_was_kept():
+    """A resumed training has no factors yet, and takes the same steps."""
+    going, resumed = task(), task()
+    advance = LastLayer().bind(going, {})
+    for _ in range(3):
+        advance(1)
+        LastLayer().step(resumed, {})
+    assert torch.equal(going.theta, resumed.theta)
+
+
+def test_a_fit_needs_nodal_values():
+    with pytest.raises(PcpinnError, match="gram"):
+        LastLayer(matrix="gram").start(loss_of(), 0)
 
 
 def test_losses_without_residuals_are_refused():

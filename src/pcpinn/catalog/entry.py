@@ -20,7 +20,8 @@ from ..solution.verdict import USUAL_ACCURACY
 from ..solve.method import INVERSE_METHODS, METHODS, Method
 from ..solve.settings import Settings, problem_is_over_time, resolve_preset
 
-PRESETS = ("quick", "default", "paper")
+PRESETS = ("quick", "default", "paper")  # that every problem has
+PRECISE = "precise"  # one more, of problems whose solutions are smooth enough for many digits
 ACCURACY = "accuracy"  # in place of a preset: nothing is fixed but what is given
 
 # The paper's global settings (its appendix on environment and settings): Adam, SiLU, 10 log-spaced Fourier features.
@@ -87,6 +88,18 @@ CAUSAL_READINGS = (
 
 # Ours that are stepped: networks wide enough for least squares in the last layer alone.
 STEPS: dict[str, Any] = {"time": "march", "scheme": "radau", "order": 3, "iterations": 0, "start_iterations": 0}
+
+# Where digits are wanted: sines of a stated bandwidth under one linear layer, which is solved for by least squares of the
+# preconditioned residual, on elements of high degree. No hidden layer is trained.
+LAST_LAYER: dict[str, Any] = {
+    "element": "lobatto",
+    "preconditioner": "lu",
+    "network": "random-features",
+    "optimiser": "last-layer",
+    "ridge": 1e-14,  # sines depend on each other: what is lost here is lost in the answer
+    "iterations": 10,
+}
+LAST_LAYER_STEPS: dict[str, Any] = STEPS | {"element": "lobatto", "degree": 8, "order": 4, "depth": 0}
 
 # Its inverse problems: Jacobi anew in every iteration; data alone first. Weights of the parts of its loss are not given.
 PAPER_INVERSE: dict[str, Any] = {k: v for k, v in PAPER.items() if k != "drop_tolerance"} | {

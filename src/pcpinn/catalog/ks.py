@@ -11,7 +11,17 @@ from ..problem.conditions import Initial, Periodic
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Interval
-from .entry import CATALOG, CAUSAL_READINGS, PAPER_CAUSALITY, PAPER_READINGS, PAPER_STEPS, STEPS, STEPS_READINGS, Entry
+from .entry import (
+    CATALOG,
+    CAUSAL_READINGS,
+    LAST_LAYER_STEPS,
+    PAPER_CAUSALITY,
+    PAPER_READINGS,
+    PAPER_STEPS,
+    STEPS,
+    STEPS_READINGS,
+    Entry,
+)
 from .reference_file import shipped_reference
 
 _CONVECTION, _GROWTH, _DAMPING = 100 / 16, 100 / 16**2, 100 / 16**4
@@ -61,6 +71,8 @@ ENTRY = Entry(
             "iterations": 15_000,
             "split_errors": False,
         },
+        "precise": LAST_LAYER_STEPS
+        | {"cells": (64,), "steps": 250, "features": "waves", "feature_count": 100, "tolerance": 1e-11},
     },
     deviations=(
         *PAPER_READINGS,

@@ -74,7 +74,8 @@ def solve(
         str, typer.Argument(metavar="NAME_OR_FILE.py", help="A problem of the catalog, or a file that defines one.")
     ],
     preset: Annotated[
-        str | None, typer.Option(help="quick, default or paper; of a catalog problem default, if no accuracy is asked.")
+        str | None,
+        typer.Option(help="quick, default, paper or precise; of a catalog problem default, if no accuracy is asked."),
     ] = None,
     accuracy: Annotated[
         float | None,
@@ -117,7 +118,7 @@ def prepare(
     name: Annotated[str, typer.Argument(metavar="NAME_OR_FILE.py", help="A problem of the catalog, or a file.")],
     out: Annotated[Path, typer.Option(help=f"File to write; ends in {SUFFIX}.")],
     preset: Annotated[
-        str | None, typer.Option(help="quick, default or paper; default if no accuracy is asked.")
+        str | None, typer.Option(help="quick, default, paper or precise; default if no accuracy is asked.")
     ] = None,
     accuracy: Annotated[
         float | None, typer.Option(help="Relative L2 error to reach there, from a coarse mesh.")

@@ -8,13 +8,13 @@ from itertools import combinations
 
 import numpy as np
 import torch
-from skfem.quadrature import get_quadrature
 from torch import Tensor
 from torch.func import vmap
 
 from ..errors import PcpinnError
 from .batches import Batch, cell_batches, facet_batch
 from .pointwise import guard
+from .quadrature import quadrature_of
 from .space import Space
 
 Inside = Callable[[Tensor], Tensor]  # a point x (d,) -> whether it belongs to a part of the domain
@@ -96,7 +96,7 @@ def in_cells_at(space: Space, cells: np.ndarray, X: np.ndarray, dx: np.ndarray) 
 def _part(space: Space, inside: Inside, cuts: int) -> Iterator[Batch]:
     """Cells that lie inside as a whole, and pieces of those that the rim runs through."""
     d, mapping = space.mesh.dimension, space.mesh.skfem.mapping()
-    X, w = get_quadrature(space.scalar[0].element, space.quadrature_order)
+    X, w = quadrature_of(space.scalar[0].element, space.quadrature_order)
     barycentric = np.vstack([1 - X.sum(axis=0), X])  # (d + 1, q)
 
     def holds(cells: np.ndarray, at: np.ndarray) -> np.ndarray:

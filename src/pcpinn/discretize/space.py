@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from scipy.spatial import cKDTree
 from skfem.assembly import Dofs
 from skfem.mapping import Mapping, MappingIsoparametric
-from skfem.quadrature import get_quadrature
 
 from ..mesh.mesh import Mesh
 from ..problem.field import Field
 from .elements import ELEMENTS
+from .quadrature import quadrature_of
 
 
 class ScalarSpace:
@@ -174,7 +174,7 @@ class Space:
     @cached_property
     def quadrature(self) -> Quadrature:
         """Quadrature in the cells."""
-        X, w = get_quadrature(self.scalar[0].element, self.quadrature_order)
+        X, w = quadrature_of(self.scalar[0].element, self.quadrature_order)
         mapping = self.mesh.skfem.mapping()
         x = np.moveaxis(mapping.F(X), 0, -1)
         at = X if self.mesh.curved else X[:, :1]

@@ -19,7 +19,8 @@ class Meshing(Recipe):
         size: target size of cells; by default 1/25 of the domain.
         cells: number of cells along each axis of a box, instead of a size.
         degree: polynomial degree of the elements; a field may have its own.
-        element: their kind: lagrange, or one of a plug-in.
+        element: their kind: lagrange (degrees 1 to 4, on tetrahedra 3), lobatto (1 to 12, on intervals and triangles: for many
+            digits), or one of a plug-in.
         curved: use curved triangles along curved boundaries.
         curvature: cells per radius of curvature.
         grading: how fast cells grow, from 0 (slowly) to 1.

@@ -16,6 +16,7 @@ from ..errors import PcpinnError
 from .stretched import Knots
 
 _MOST_WAVES = 4_000_000
+_LONGER = 1.25  # period of "series" in lengths of the box: longer costs waves, shorter costs digits
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,13 @@ class Features:
 
     Attributes:
         kind: "none"; "log" for frequencies 2 pi 2^e with exponents spread over [low, high], along each axis;
+            "series" for 1 to `count` waves per 1.25 lengths of the box along each axis: a period longer than the box, so that
+            functions that do not repeat themselves are in their span too (Fourier extension), up to a known bandwidth;
             "gaussian" for random directions with normal frequencies; "list" for those in `listed`; "waves" for all plane
             waves, in every direction, of at most `count` waves per period of the box, which must be periodic; "cosines" for
             their counterpart in a box without flow through its walls: products of cosines of x, y, ..., of at most `count`
             half waves. These two stand alone: the coordinates themselves are no inputs.
-        count: number of frequencies (per axis for "log").
+        count: number of frequencies (per axis for "log" and "series").
         low, high: exponents of the lowest and highest frequency of "log".
         std: standard deviation of "gaussian" frequencies.
         kinks: for each axis the coordinates c where the slope of the solution jumps, such as the interfaces of two
@@ -132,7 +135,13 @@ class Features:
         if self.periodic:
             return sum(len(line) for line in self._lines(inputs))
         listed = sum(map(len, self.listed))
-        return {"none": 0, "log": inputs * self.count, "gaussian": self.count, "list": listed}.get(self.kind, 0)
+        counts = {
+            "log": inputs * self.count,
+            "series": inputs * self.count,
+            "gaussian": self.count,
+            "list": listed,
+        }
+        return counts.get(self.kind, 0)
 
     def _lines(self, inputs: int) -> list[list[float]]:
         """With periodic axes: frequencies of the scaled coordinate (period 2) along each axis."""
@@ -176,11 +185,16 @@ class Features:
         if self.kind == "log":
             scales = 2 * torch.pi * 2 ** torch.linspace(self.low, self.high, self.count, dtype=torch.float64)
             return torch.block_diag(*[scales[None, :]] * inputs)
+        if self.kind == "series":
+            waves = torch.pi / _LONGER * torch.arange(1, self.count + 1, dtype=torch.float64)
+            return torch.block_diag(*[waves[None, :]] * inputs)
         if self.kind == "gaussian":
             return self.std * torch.randn(inputs, self.count, generator=generator, dtype=torch.float64)
         if self.kind == "list":
             return self._listed(inputs, half_width)
-        raise PcpinnError(f"features={self.kind!r} is not a choice", "use none, log, gaussian, list, waves or cosines")
+        raise PcpinnError(
+            f"features={self.kind!r} is not a choice", "use none, log, series, gaussian, list, waves or cosines"
+        )
 
     def _listed(self, inputs: int, half_width: Tensor | None) -> Tensor:
         if len(self.listed) != inputs:

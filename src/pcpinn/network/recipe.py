@@ -73,10 +73,11 @@ class MLP(NetworkRecipe):
         initialisation: of the weights: torch, glorot-normal, glorot-uniform, he-normal, he-uniform; or cells: half of the
             first layer's units sit in cells of the mesh, as steep as these are small; or radial, with activation=exp, depth=1
             and features=none: Gaussian units spread as the cells are.
-        features: none; log (frequencies 2 pi 2^e along each axis) or gaussian (random directions); list (those in
+        features: none; log (frequencies 2 pi 2^e along each axis), series (1 to feature_count waves per 1.25 lengths of the
+            box along each axis, best with depth 0) or gaussian (random directions); list (those in
             `frequencies`); or, best with depth 0, waves on periodic boxes (all plane waves of at most feature_count per period)
             and cosines on boxes without flow through the walls (products of at most feature_count half waves).
-        feature_count: number of frequencies (per axis for log).
+        feature_count: number of frequencies (per axis for log and series).
         feature_low, feature_high: exponents e of the lowest and the highest frequency of log.
         feature_std: standard deviation of gaussian frequencies.
         frequencies: for features=list: along each axis, in radians per unit, such as 6.28;6.28;4.44,8.31.
@@ -90,7 +91,7 @@ class MLP(NetworkRecipe):
     depth: int = 3
     activation: str = "tanh"
     initialisation: str = "glorot-normal"
-    features: Literal["none", "log", "gaussian", "list", "waves", "cosines"] = "log"
+    features: Literal["none", "log", "series", "gaussian", "list", "waves", "cosines"] = "log"
     feature_count: int = 4
     feature_low: float = -2.0
     feature_high: float = 1.0

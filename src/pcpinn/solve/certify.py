@@ -21,8 +21,10 @@ from ..discretize.linear_solves import solve_krylov
 from ..discretize.nonlinear import linearised_near
 from ..discretize.slabs import TimeSlabs
 from ..errors import PcpinnError
+from ..mesh.bisect import bisected
 from ..mesh.mesh import Mesh
 from ..mesh.meshing import Differences, Meshing
+from ..mesh.onto_walls import curved_edges
 from ..mesh.refine import refined
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network.marched import MarchedNetwork
@@ -39,6 +41,7 @@ from .settings import Settings
 
 _AFFORDABLE_UNKNOWNS = {1: 10**6, 2: 400_000, 3: 80_000}
 _AFFORDABLE_SLABS = 10**6
+_AS_GOOD_AS_ARCS = 3  # degree of elements whose error falls as fast as that of parabolas along curved walls
 
 
 @dataclass(frozen=True)
@@ -168,6 +171,10 @@ def _finer_elements(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[F
     if isinstance(recipe, Meshing) and recipe.lines and not own:  # degrees alone do not resolve singularities
         mesh = make_mesh(problem, settings.with_recipe("mesh", replace(recipe, lines=recipe.lines + 2))).simplices
         graded = ", graded further"
+    elif mesh.curved and own_degree > _AS_GOOD_AS_ARCS:
+        closer = _closer_to_walls(mesh, problem)
+        graded = ", cells along curved walls cut" if closer is not mesh else ""
+        mesh = closer
     if isinstance(recipe, Differences):
         degree, how = 2, "finite elements of degree 2 on the same grid"
     elif d == 3 and isinstance(problem.domain, Domain) and any(w.quadratic.any() for w in walls_of(problem.domain)):
@@ -181,12 +188,22 @@ def _finer_elements(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[F
         how = f"degree {degree} on the same mesh{graded}"
     else:
         degree, mesh = recipe.degree, refined(mesh)
-        how = f"degree {degree} on cells of half the size"
+        how = f"degree {degree} on cells of half the size{graded}"
     raised = tuple(
         replace(f, degree=min(f.degree + 1, highest)) if f.degree and degree > recipe.degree else f
         for f in problem.unknowns
     )
     return FiniteElements(replace(problem, fields=raised), mesh, degree, element=recipe.element), how
+
+
+def _closer_to_walls(mesh: Mesh, problem: Problem) -> Mesh:
+    """Elements of high degree on the same curved cells would not see what these leave of the domain or add to it."""
+    domain = problem.domain if isinstance(problem.domain, Domain) else None
+    edges = curved_edges(mesh, domain)
+    if edges is None:
+        return mesh
+    at_walls = np.isin(mesh.vertices, edges.ends).sum(axis=1) >= 2
+    return bisected(mesh, at_walls, domain, problem.periodic_pairs)[0]
 
 
 def _values(network: Network, equation: DiscreteEquation) -> np.ndarray:

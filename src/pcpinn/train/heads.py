@@ -34,12 +34,12 @@ class _Factors(Protocol):
 class _Orthogonal:
     """Q R of the table."""
 
-    def __init__(self, features: Tensor, points: Tensor, weights: Tensor) -> None:
+    def __init__(self, features: Tensor, points: Tensor, weights: Tensor, damping: float = _DAMPING) -> None:
         self.points = points
         self._root = (weights / weights.sum()).sqrt()[:, None]
         table = torch.cat([features[points], torch.ones_like(features[points, :1])], 1) * self._root
         eye = torch.eye(table.shape[1], dtype=table.dtype, device=table.device)
-        Q, self._R = torch.linalg.qr(torch.cat([table, _DAMPING * float(table.norm()) * eye]))
+        Q, self._R = torch.linalg.qr(torch.cat([table, damping * float(table.norm()) * eye]))
         self._Q = Q[: len(points)]
 
     def solve(self, wanted: Tensor) -> Tensor:
@@ -86,9 +86,14 @@ class _Normal:
 
 
 class HeadSolver:
-    """Least squares with the features of given hidden weights; factors are kept while these do not change."""
+    """Least squares with the features of given hidden weights; factors are kept while these do not change.
 
-    def __init__(self) -> None:
+    Args:
+        damping: of orthogonal factors, relative to the size of the features.
+    """
+
+    def __init__(self, damping: float = _DAMPING) -> None:
+        self._damping = damping
         self._trunk: Tensor | None = None
         self._groups: list[_Factors] = []
 
@@ -155,6 +160,8 @@ class HeadSolver:
                 return known
         with torch.no_grad():
             features = loss.hidden()
-            kind = _Normal if len(points) * features.shape[1] > _LARGE else _Orthogonal
-            self._groups.append(kind(features, points, loss.weights[rows]))
+            if len(points) * features.shape[1] > _LARGE:
+                self._groups.append(_Normal(features, points, loss.weights[rows]))
+            else:
+                self._groups.append(_Orthogonal(features, points, loss.weights[rows], self._damping))
         return self._groups[-1]
