@@ -31,6 +31,7 @@ from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network import Ansatz, Architecture, DenseNetwork, ModuleNetwork, Network
 from ..network.marched import MarchedNetwork, Plan, pack_windows, unpack_windows
 from ..network.module_recipe import module_again
+from ..network.parametric import ParametricNetwork
 from ..problem.field import Field, as_fields
 from ..train.history import History
 
@@ -189,6 +190,9 @@ def write_network(path: Path, network: AnyNetwork) -> None:
         facts = {"kind": "module", "class": network.class_name, "outputs": network.outputs}
         facts |= {} if network.made_by is None else {"made_by": dict(network.made_by)}
         write_tensors(path, _arrays(tensors), facts)
+    elif isinstance(network, ParametricNetwork):
+        facts = {"kind": "parametric", "architecture": network.architecture.to_dict(), "outputs": network.outputs}
+        write_tensors(path, _arrays(network.state_dict()), facts | {"parameters": network.numbers})
     elif isinstance(network, DenseNetwork):
         facts = {"kind": "mlp", "architecture": network.architecture.to_dict(), "outputs": network.outputs}
         write_tensors(path, _arrays(network.state_dict()), facts)
@@ -228,6 +232,8 @@ def read_network(path: Path, module: nn.Module | None = None) -> AnyNetwork:
             return _of_module(state, same, outputs, path, metadata.get("made_by"))
         architecture = Architecture.from_dict(metadata["architecture"])
         d = len(state["centre"])
+        if kind == "parametric":
+            return _parametric(state, architecture, outputs, int(metadata["parameters"]))
         if architecture.parameter_count(d, outputs) != len(state["theta"]):
             raise ValueError("the weights do not fit the architecture")
         network = DenseNetwork(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator(), state["theta"].dtype)
@@ -238,6 +244,18 @@ def read_network(path: Path, module: nn.Module | None = None) -> AnyNetwork:
         raise PcpinnError(
             f"{path} does not hold a network: {error}", "the file is damaged; run the solve again"
         ) from error
+    return network
+
+
+def _parametric(
+    state: dict[str, torch.Tensor], architecture: Architecture, outputs: int, parameters: int
+) -> ParametricNetwork:
+    """Raises: what `read_network` expects for files that do not hold such a network."""
+    box = [0.0] * len(state["centre"]), [1.0] * len(state["centre"])
+    dtype = state["theta"].dtype
+    network = ParametricNetwork(architecture, *box, outputs, parameters, torch.Generator(), dtype)
+    _take_units(network, state)
+    network.load_state_dict(state)
     return network
 
 
@@ -256,7 +274,7 @@ def _arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
 def _check_module(path: Path, metadata: Mapping[str, Any], module: nn.Module | None) -> None:
     """A module is given where, and only where, the file has the weights of one."""
     kind = metadata.get("kind")
-    if kind not in ("mlp", "march", "module"):
+    if kind not in ("mlp", "march", "module", "parametric"):
         raise PcpinnError(f"{path} holds a network of the unknown kind {kind!r}", "it was made by another version")
     if kind == "module" and module is None and "made_by" not in metadata:
         name = str(metadata.get("class", "a torch.nn.Module"))
