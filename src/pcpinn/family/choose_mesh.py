@@ -37,7 +37,7 @@ def choose_mesh(family: Family, settings: Settings, progress: Progress) -> tuple
     accuracy = settings.run.accuracy
     if accuracy is None or not wish.adaptable or base.domain.has_time or isinstance(base.domain, Mesh):
         return make_mesh(base, settings), settings
-    settings = wish.settings(base.domain.dimension)
+    settings = wish.settings(base.domain.dimension).with_recipe("network", settings.network)
     mesh = first_mesh(base, settings)
     elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
     shape = base.domain if isinstance(base.domain, Domain) else None

@@ -30,6 +30,7 @@ from .system import System
 _LINEAR_START = 6  # steps on the linear part before Newton's method begins
 _FACTORS = (1.0, 0.5, 0.25, 0.125)  # lengths of Newton steps that are tried
 _GAIN = 0.25  # a step of length s must shrink the correction by a factor of 1 - s / 4
+ROUND = 10  # steps whose weights are averaged: each fits its own samples best, their mean all of them
 _REBUILT = (0, 4, 12, 28, 60, 124, 252)  # steps after the linear start at which P of a nonlinear family is built anew
 
 
@@ -105,6 +106,7 @@ class FamilyLoss(Loss):
         self.fresh: list[float] = []
         self._anchor_u: Tensor | None = None
         self._inner: LeastSquares | None = None
+        self._sum, self._settled = torch.zeros_like(network.theta.detach()), 0
 
     @property
     def theta(self) -> nn.Parameter:
@@ -121,6 +123,7 @@ class FamilyLoss(Loss):
     def adapt(self, iteration: int) -> int:
         """Draw parameters, correct the network's values there; asked before every step."""
         self._rebuild(iteration)
+        self.settle(iteration)
         z = self.sampling.draw()
         found = corrected(self.system, self.anchors, self.nodal.values(z), z, self._at_zero(iteration))
         self.fresh.append(float(self.sampling.fresh(found.errors).mean()))
@@ -136,6 +139,28 @@ class FamilyLoss(Loss):
         dtype, device = self.theta.dtype, self.theta.device
         operator = misfit(target.reshape(-1).cpu().numpy(), weights.cpu().numpy(), dtype, device, "krylov")
         return LeastSquares(self.network, self.nodal.nodes(z), operator)
+
+    def settle(self, iteration: int) -> None:
+        """Every `ROUND` steps, go to the mean of the weights since the last time, if the error at new parameters is less there.
+
+        Asked before a step, and by those who want to judge the weights before that step; once per iteration.
+        """
+        if not iteration or iteration == self._settled:
+            return
+        self._settled = iteration
+        self._sum += self.theta.detach()
+        if iteration % ROUND:
+            return
+        z, here = self.sampling.draw(), self.theta.detach().clone()
+        before = self._errors(z, iteration)
+        with torch.no_grad():
+            self.theta.copy_(self._sum / ROUND)
+            if not float(self._errors(z, iteration).square().mean()) < float(before.square().mean()):
+                self.theta.copy_(here)
+        self._sum.zero_()
+
+    def _errors(self, z: Tensor, iteration: int) -> Tensor:
+        return corrected(self.system, self.anchors, self.nodal.values(z), z, self._at_zero(iteration)).errors
 
     # --- P of a nonlinear family ------------------------------------------------------------------------------------
 
@@ -177,13 +202,19 @@ class FamilyLoss(Loss):
 
     def state(self) -> dict[str, Tensor]:
         """Random numbers, remembered errors, and where P was built."""
-        own = {**self.sampling.state(), "fresh": torch.tensor(self.fresh, dtype=torch.float64)}
+        own = {
+            **self.sampling.state(),
+            "fresh": torch.tensor(self.fresh, dtype=torch.float64),
+            "sum": self._sum,
+            "settled": torch.tensor(self._settled),
+        }
         return own if self._anchor_u is None else {**own, "anchor_u": self._anchor_u}
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """Inverse of `state`."""
         self.sampling.restore(state)
         self.fresh = state["fresh"].tolist()
+        self._sum, self._settled = state["sum"].to(self._sum).clone(), int(state["settled"])
         if "anchor_u" in state:
             u = state["anchor_u"].to(self.system.device)
             if self._anchor_u is None or not torch.equal(u, self._anchor_u):

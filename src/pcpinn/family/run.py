@@ -32,13 +32,12 @@ from .choose_mesh import choose_mesh
 from .discretise import AnySystem, make_system
 from .estimate import Estimator
 from .family import Family
-from .loss import FamilyLoss
+from .loss import ROUND, FamilyLoss
 from .parameters import Distribution
 from .recipe import NETWORK, offer_family
 from .sampling import Sampling
 from .surrogate import Surrogate, percentile
 
-_ROUND = 10  # iterations between two looks at the estimates
 _LOOK = 16  # parameters of such a look
 _STALLED = 4  # rounds without a gain of a tenth
 _USUAL_LIMIT = 600.0  # seconds, where an accuracy is asked for
@@ -165,7 +164,7 @@ class FamilyRun:
         limit = self._time_limit
         done = 0 if snapshot is None else snapshot.iteration
         while training is None or (done < iterations and reason == "iterations"):
-            until = min(iterations, (done // _ROUND + 1) * _ROUND)
+            until = min(iterations, (done // ROUND + 1) * ROUND)
             stopping = Stopping(until, 0.0, limit, 0)
             training = train(
                 self.loss, self.optimiser, stopping, state, self.progress, checkpoints, snapshot, announce=False
@@ -173,6 +172,7 @@ class FamilyRun:
             done, reason = training.iterations, training.reason
             if snapshot is not None:
                 state = snapshot.state
+            self.loss.settle(done)
             snapshot = Snapshot(
                 done, training.seconds, self.network.theta.detach().clone(), state, training.history, self.loss.state()
             )
@@ -196,15 +196,15 @@ class FamilyRun:
         asked, fresh = self.settings.run.accuracy, self.loss.fresh
         if asked is None:
             return "iterations"
-        recent = sum(fresh[-_ROUND:]) / len(fresh[-_ROUND:])
+        recent = sum(fresh[-ROUND:]) / len(fresh[-ROUND:])
         if 0.6 * recent <= asked / SAFETY:
             self._refresh(estimator)
             p95 = percentile(estimator.errors(self._unseen(_LOOK))["total"])
             self.progress.note(f"iteration {done}: estimated error {p95:.1e} for 95 % of {_LOOK} unseen parameters")
             if SAFETY * p95 <= asked and SAFETY * percentile(self._judged(estimator)["total"]) <= asked:
                 return "tolerance"
-        before = fresh[-(_STALLED + 1) * _ROUND : -_STALLED * _ROUND]
-        if len(before) == _ROUND and recent > 0.9 * sum(before) / _ROUND:
+        before = fresh[-(_STALLED + 1) * ROUND : -_STALLED * ROUND]
+        if len(before) == ROUND and recent > 0.9 * sum(before) / ROUND:
             return "stagnation"
         return "iterations"
 
