@@ -79,7 +79,8 @@ class TrunkBranchNetwork(BoxedNetwork):
         trunk = self.trunk[0]
         if trunk.theta.device != x.device:
             trunk.to(x.device)
-        trunk.frequencies.copy_(self.frequencies)
+        for name in ("frequencies", "centre", "half_width"):  # those of a file, after loading
+            setattr(trunk, name, getattr(self, name))
         return trunk.encode(x)
 
     def bare(self, theta: Tensor, x: Tensor) -> Tensor:
