@@ -23,6 +23,7 @@ from .krylov import Products, conjugate_gradients, gmres
 from .system import System
 
 _CANDIDATES = 32
+_PATIENCE = 3  # anchors without a gain after which no more are tried
 _MORE = 2  # steps with which a solution is compared, in multiples of those taken
 
 
@@ -71,13 +72,18 @@ class Anchors:
         while True:
             left = self._left(A, right, candidates)
             self.quality.append(float(left.max()))
-            if self.quality[-1] <= target or len(self.z) >= most:
+            if self.quality[-1] <= target or len(self.z) >= most or self._gains_nothing:
                 return
             worst = candidates[int(left.argmax())]
             if bool((self.z == worst).all(1).any()):
                 return  # P of this very matrix is no better
             self.z = torch.cat([self.z, worst[None]])
             self._add(worst, None)
+
+    @property
+    def _gains_nothing(self) -> bool:
+        """Whether the last anchors have hardly changed what is left: then it is at as many corners as there are."""
+        return len(self.quality) > _PATIENCE and self.quality[-1] > 0.9 * self.quality[-1 - _PATIENCE]
 
     def find_symmetry(self) -> None:
         """Decide on conjugate gradients or GMRES at the anchors themselves."""

@@ -180,5 +180,5 @@ class Assembly(SampledEquations[FiniteElements]):
         """An integrand or its derivative at the points of all samples: (z, e, q, ...)."""
         x, n = batch.points, batch.outward
         points = torch.cat([mu[:, None, :].expand(-1, len(x), -1), x.expand(len(mu), -1, -1)], dim=2)
-        out = function(points.flatten(0, 1), n.repeat(len(mu), 1), batch.state(v))
+        out = self.called(function, points.flatten(0, 1), n.repeat(len(mu), 1), batch.state(v))
         return out.unflatten(0, (len(mu), *batch.dx.shape))

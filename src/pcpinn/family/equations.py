@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from typing import Generic, TypeVar
 
@@ -17,6 +18,7 @@ from ..discretize.discretisation import check_functions
 from ..discretize.equation import Nodes
 from ..discretize.finite_elements import FiniteElements
 from ..discretize.slabs import TimeSlabs
+from ..errors import PcpinnError
 from .family import Family
 
 CHUNK_ENTRIES = 16_000_000  # numbers in the largest temporary
@@ -34,6 +36,7 @@ class SampledEquations(ABC, Generic[D]):
 
     Attributes:
         equation: nodes, weights and constraints, which all samples share but for prescribed values.
+        functions_on_host: the problem's functions hold tensors of the CPU, and are called there.
     """
 
     def __init__(self, family: Family, form: D, device: torch.device) -> None:
@@ -51,6 +54,8 @@ class SampledEquations(ABC, Generic[D]):
         places = np.arange(form.space.size)
         self.parts = [(integrand, on_device(batch, device, places)) for integrand, batch in plain.parts()]
         self._places = torch.from_numpy(form.unknown_nodes).to(device)
+        self.functions_on_host = False
+        self.functions_on_host = device.type != "cpu" and not self._run_on_device()
 
     @property
     def size(self) -> int:
@@ -84,7 +89,9 @@ class SampledEquations(ABC, Generic[D]):
     def satisfied(self, u: Tensor, mu: Tensor) -> Tensor:
         """u (S, N) with its constrained values corrected."""
         points = torch.cat([mu[:, None, :].expand(-1, self.size, -1), self._places.expand(len(mu), -1, -1)], dim=2)
-        value = prescribed_values(self.form.problem, self.form, self.form.nodes_on, points)[:, self._source]
+        points = points.cpu() if self.functions_on_host else points
+        value = prescribed_values(self.form.problem, self.form, self.form.nodes_on, points)
+        value = value.to(self.device)[:, self._source]
         v = u.clone()
         v[:, self.constrained] = torch.where(self.master >= 0, u[:, self.master], torch.nan_to_num(value))
         return v
@@ -104,6 +111,19 @@ class SampledEquations(ABC, Generic[D]):
         F = R.index_add(1, self.masters, R[:, self.slaves])
         F[:, self.constrained] = misses[:, self.constrained]
         return F
+
+    def called(self, function: Callable[..., Tensor], *args: Tensor) -> Tensor:
+        """A function of the problem at tensors on the device, called where its own tensors are."""
+        return function(*(a.cpu() for a in args)).to(self.device) if self.functions_on_host else function(*args)
+
+    def _run_on_device(self) -> bool:
+        """Whether the problem's functions work there: constants that they hold may be tensors of the CPU."""
+        mu = self.family.middle[None].to(self.device)
+        try:
+            self.residual(torch.zeros(1, self.size, dtype=torch.float64, device=self.device), mu)
+        except PcpinnError:
+            return False
+        return True
 
     @abstractmethod
     def weak(self, v: Tensor, mu: Tensor) -> Tensor:

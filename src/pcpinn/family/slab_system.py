@@ -46,9 +46,9 @@ class SlabSystem(SampledEquations[TimeSlabs]):
     """F(u, mu) over slabs of time, of scheme radau or gauss."""
 
     def __init__(self, family: Family, form: TimeSlabs, device: torch.device) -> None:
-        super().__init__(family, form, device)
         self._trial = [torch.from_numpy(t.toarray()).to(device) for t in form.scheme.trial]  # (Q, L)
         self._test = torch.from_numpy(form.scheme.test.toarray()).to(device)  # (L, Q)
+        super().__init__(family, form, device)
 
     def linearise(self, u: Tensor | None, mu: Tensor) -> Derivative:
         """dF/du at u (S, N), or at zero."""
@@ -87,7 +87,8 @@ class SlabSystem(SampledEquations[TimeSlabs]):
                     dim=2,
                 )
                 normals = torch.cat([n, torch.zeros_like(n[:, :1])], 1).repeat(len(m), 1)
-                out = integrand.evaluate(places.flatten(0, 1), normals, batch.jet(now[some], rate[some]))
+                jet = batch.jet(now[some], rate[some])
+                out = self.called(integrand.evaluate, places.flatten(0, 1), normals, jet)
                 rows.append(
                     scatter(
                         torch.zeros_like(now[some]), batch, out.unflatten(0, (len(m), *batch.dx.shape)), at_once=True
