@@ -20,7 +20,8 @@ from .environment import package_version
 from .errors import PcpinnError, PcpinnWarning
 from .family.estimate import QueryError
 from .family.family import Family
-from .family.parameters import Basis, Normal, Range, Sensors
+from .family.functions import Basis, Sensors
+from .family.parameters import Normal, Range
 from .family.recipe import Sampled
 from .family.surrogate import Surrogate
 from .invert.infer import infer

@@ -20,7 +20,8 @@ from ..errors import PcpinnError, PcpinnWarning
 from ..problem.family import Family as Extended
 from ..problem.problem import Problem
 from ..problem.unknowns import Parameter
-from .parameters import AnyParameter, Basis, Distribution, Sensors, distribution_of
+from .functions import AnyParameter, Basis, Sensors, distribution_of
+from .parameters import Distribution
 
 Outside = Literal["refuse", "warn"]
 _EDGE = 1e-9  # of a range: rounding at its ends

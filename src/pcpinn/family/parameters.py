@@ -1,4 +1,4 @@
-"""What a family depends on: numbers from ranges or distributions, and functions made of such numbers.
+"""The numbers that a family depends on: ranges and distributions.
 
 A distribution has `size` numbers. The network sees each scaled to z in [-1, 1]; samples come from uniform numbers, so that
 whoever draws them keeps the only random state.
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import torch
@@ -93,7 +92,7 @@ class Range(Distribution):
     def __post_init__(self) -> None:
         self._check_count()
         for key in ("lo", "hi"):
-            object.__setattr__(self, key, _number(getattr(self, key), f"{key} of a Range"))
+            object.__setattr__(self, key, number(getattr(self, key), f"{key} of a Range"))
         if not self.lo < self.hi:
             raise PcpinnError(f"Range({self.lo:g}, {self.hi:g}) is empty", "give lo < hi; leave fixed numbers out")
         if self.log and not self.lo > 0:
@@ -156,17 +155,17 @@ class Normal(Distribution):
             given = getattr(self, key)
             if not isinstance(given, int | float):
                 try:
-                    numbers = tuple(_number(v, f"{key} of a Normal") for v in given)
+                    numbers = tuple(number(v, f"{key} of a Normal") for v in given)
                 except TypeError:
                     raise PcpinnError(f"{key}={given!r} of a Normal", "give a number, or one for each") from None
                 if len(numbers) != self.size:
                     raise PcpinnError(f"{len(numbers)} numbers as {key} for count={self.count}", "give as many")
                 object.__setattr__(self, key, numbers)
             else:
-                object.__setattr__(self, key, _number(given, f"{key} of a Normal"))
+                object.__setattr__(self, key, number(given, f"{key} of a Normal"))
         if not bool((self._std > 0).all()):
             raise PcpinnError(f"std={self.std!r} of a Normal is not positive", "leave fixed numbers out")
-        if not 0 < _number(self.cut, "cut of a Normal") <= 8:
+        if not 0 < number(self.cut, "cut of a Normal") <= 8:
             raise PcpinnError(
                 f"cut={self.cut:g} of a Normal", "give a number of standard deviations up to 8, such as 3"
             )
@@ -208,104 +207,6 @@ class Normal(Distribution):
         return {"name": self.name, **listed, "count": self.count, "cut": self.cut}
 
 
-@dataclass(frozen=True)
-class Basis:
-    """A function of place given by its coefficients in a basis: f(x) = sum of c_k psi_k(x).
-
-    Attributes:
-        functions: x (d,) -> (m,), the values of the basis functions, in torch operations.
-        coefficients: the distribution of the c_k, a vector of m numbers: `Normal(0, std, count=m)` for a random field.
-    """
-
-    functions: Callable[[Tensor], Tensor]
-    coefficients: Distribution
-
-    def __post_init__(self) -> None:
-        if not callable(self.functions):
-            raise PcpinnError(f"functions={self.functions!r} of a Basis", "give a function of x that returns (m,)")
-        _require_vector(self.coefficients, "coefficients of a Basis")
-
-    @property
-    def distribution(self) -> Distribution:
-        """Of its numbers."""
-        return self.coefficients
-
-    def given(self, values: Tensor) -> Callable[[Tensor], Tensor]:
-        """The function of coefficients (m,)."""
-
-        def function(x: Tensor) -> Tensor:
-            psi = self.functions(x)
-            if psi.shape != values.shape:
-                raise PcpinnError(
-                    f"the basis functions have shape {tuple(psi.shape)} at a point for {len(values)} coefficients",
-                    "return one value per coefficient, such as torch.stack([...])",
-                )
-            return psi @ values.to(psi.dtype)
-
-        return function
-
-
-@dataclass(frozen=True)
-class Sensors:
-    """A function of place given by its values at sensors, with a smooth interpolant between them (Gaussian kernels).
-
-    Attributes:
-        points: (m, d) places of the sensors.
-        values: the distribution of the values there, a vector of m numbers.
-        length: of the kernels; None takes 1.5 times the mean distance of neighbours.
-    """
-
-    points: Sequence[Sequence[float]]
-    values: Distribution
-    length: float | None = None
-
-    def __post_init__(self) -> None:
-        _require_vector(self.values, "values of Sensors")
-        try:
-            x = torch.as_tensor(self.points, dtype=torch.float64)
-        except (TypeError, ValueError, RuntimeError):
-            x = torch.empty(0)
-        if x.ndim != 2 or len(x) != self.values.size or not bool(torch.isfinite(x).all()):
-            raise PcpinnError(
-                f"sensors are at {tuple(x.shape)} points for {self.values.size} values", "give one row of numbers each"
-            )
-        if len(x) > 1 and float(_nearest(x).min()) == 0:
-            raise PcpinnError("two sensors are at the same place", "leave one of them out")
-        if self.length is not None and not _number(self.length, "length of Sensors") > 0:
-            raise PcpinnError(f"length={self.length:g} of Sensors must be positive", "leave it out")
-        object.__setattr__(self, "points", tuple(map(tuple, x.tolist())))
-
-    @property
-    def distribution(self) -> Distribution:
-        """Of its numbers."""
-        return self.values
-
-    @cached_property
-    def _kernel(self) -> tuple[Tensor, float, Tensor]:
-        x = torch.tensor(self.points, dtype=torch.float64)
-        length = self.length or (1.5 * float(_nearest(x).mean()) if len(x) > 1 else 1.0)
-        K = torch.exp(-0.5 * (torch.cdist(x, x) / length) ** 2)
-        return x, length, torch.linalg.inv(K + 1e-10 * torch.eye(len(x), dtype=torch.float64))
-
-    def given(self, values: Tensor) -> Callable[[Tensor], Tensor]:
-        """The interpolant of values (m,)."""
-        places, length, inverse = self._kernel
-
-        def function(x: Tensor) -> Tensor:
-            distance = ((places.to(x) - x) ** 2).sum(-1) / length**2
-            return torch.exp(-0.5 * distance) @ (inverse.to(x) @ values)
-
-        return function
-
-
-AnyParameter = Distribution | Basis | Sensors
-
-
-def distribution_of(parameter: AnyParameter) -> Distribution:
-    """Of the numbers that a parameter is made of."""
-    return parameter if isinstance(parameter, Distribution) else parameter.distribution
-
-
 def distribution_from(data: Mapping[str, Any]) -> Distribution:
     """Inverse of `Distribution.to_dict`.
 
@@ -320,24 +221,12 @@ def distribution_from(data: Mapping[str, Any]) -> Distribution:
         raise PcpinnError(f"{data!r} is not a distribution", "the run is damaged; solve again") from error
 
 
-def _require_vector(given: object, what: str) -> None:
-    if not isinstance(given, Distribution) or given.count is None:
-        raise PcpinnError(
-            f"the {what} are {given!r}", "give a vector: Normal(0, 1, count=16), or Range(-1, 1, count=16)"
-        )
-
-
-def _number(value: object, what: str) -> float:
+def number(value: object, what: str) -> float:
+    """A finite number, or a refusal that says what it was to be."""
     try:
-        number = float(value)  # type: ignore[arg-type]
+        found = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise PcpinnError(f"{what} is {value!r}", "give a finite number") from None
-    if isinstance(value, bool) or not math.isfinite(number):
+    if isinstance(value, bool) or not math.isfinite(found):
         raise PcpinnError(f"{what} is {value!r}", "give a finite number")
-    return number
-
-
-def _nearest(x: Tensor) -> Tensor:
-    d = torch.cdist(x, x)
-    d.fill_diagonal_(torch.inf)
-    return d.min(1).values
+    return found

@@ -183,10 +183,11 @@ class FamilyRun:
 
     @property
     def _time_limit(self) -> float:
+        """Seconds of training; to an accuracy, what the set-up has left of the whole."""
         limit = self.settings.run.time_limit
-        if math.isfinite(limit) or self.settings.run.accuracy is None:
+        if self.settings.run.accuracy is None:
             return limit
-        return _USUAL_LIMIT
+        return max(1.0, (limit if math.isfinite(limit) else _USUAL_LIMIT) - self.own.setup_s)
 
     def _estimator(self) -> Estimator:
         return Estimator(self.family, self.mesh, self.settings, self.network, self.anchors.z, self.system, self.anchors)
