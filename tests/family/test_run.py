@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from families import QUICK, SIDES, line_family, true_error
+from families import QUICK, SIDES, direct, line_family, true_error
 
 import pcpinn as pc
 from pcpinn.discretize.finite_elements import FiniteElements
@@ -221,5 +221,29 @@ def test_shape_against_the_shape_itself():
     walls = {name: pc.Dirichlet(0.0) for name in mesh.boundary_names}
     problem = pc.Problem(domain, flux=lambda x, u: u.grad, source=lambda x, u: -1.0 - x[0], boundary=walls)
     form = FiniteElements(problem, mesh, 2)
-    direct = form.interpolate(linear_system(form).solution, places)[:, 0]
-    assert surrogate(X, s) == pytest.approx(direct, rel=7e-2)
+    values = form.interpolate(linear_system(form).solution, places)[:, 0]
+    assert surrogate(X, s) == pytest.approx(values, rel=7e-2)
+
+
+def test_fields_of_other_sizes_count_alike():
+    """Two equations of one unit each, one of them a thousand times smaller: its relative error is seen and trained."""
+
+    def make(a):
+        return pc.Problem(
+            pc.Interval(0, 1),
+            flux=lambda x, u, w: (u.grad, w.grad),
+            source=lambda x, u, w: (-a, -1e-3 * u.value - 1e-3),
+            fields=["u", "w"],
+            boundary={n: {f: pc.Dirichlet(0.0) for f in "uw"} for n in ("left", "right")},
+        )
+
+    family = pc.Family(make, a=pc.Range(1, 4))
+    surrogate = pc.solve(family, accuracy=3e-2, **QUICK)
+    assert surrogate.verdict.reached
+    for mu in family.sample(3, seed=5):
+        equation, u = direct(family.at(mu), (40,))
+        at = equation.nodes
+        v = surrogate(at.points, mu.numpy())[at.point_of, at.component_of]
+        for k in range(2):
+            own = at.component_of == k
+            assert np.linalg.norm((v - u)[own]) < 3e-2 * np.linalg.norm(u[own])

@@ -14,7 +14,7 @@ RECIPES = [MLP(width=5, depth=2), TrunkBranch(width=5, depth=2, features="none",
 @pytest.fixture(params=RECIPES, ids=lambda r: r.name)
 def network(request):
     made = request.param.build_family(PLACE, 3, 0, torch.float64)
-    made.output_scale.fill_(0.7)
+    made.output_scale = torch.tensor([0.7, 20.0], dtype=torch.float64)  # a unit for each output
     return made
 
 

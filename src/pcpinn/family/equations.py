@@ -23,6 +23,8 @@ from .family import Family
 
 CHUNK_ENTRIES = 16_000_000  # numbers in the largest temporary
 
+_TINY = 1e-14
+
 D = TypeVar("D", FiniteElements, TimeSlabs)
 
 
@@ -85,6 +87,26 @@ class SampledEquations(ABC, Generic[D]):
     def norm(self, u: Tensor) -> Tensor:
         """(S,) discrete L2 norms of u (S, N)."""
         return torch.sqrt((u**2 @ self.weights).clamp(min=0))
+
+    @cached_property
+    def field_of(self) -> Tensor:
+        """(N,) which field each degree of freedom is of."""
+        fields = self.form.problem.unknowns
+        of_component = np.repeat(np.arange(len(fields)), [f.components for f in fields])
+        return torch.from_numpy(of_component[np.asarray(self.form.unknown_components)]).to(self.device)
+
+    def sizes(self, u: Tensor) -> Tensor:
+        """(S, F) discrete L2 norms of each field of u (S, N)."""
+        result = u.new_zeros(len(u), len(self.form.problem.unknowns))
+        return result.index_add(1, self.field_of, u**2 * self.weights).clamp(min=0).sqrt()
+
+    def relative(self, e: Tensor, u: Tensor) -> Tensor:
+        """(S,) size of e relative to u, both (S, N): the largest over the fields, auxiliary ones left out."""
+        size = self.sizes(u)
+        unit = torch.maximum(size, _TINY * size.amax(1, keepdim=True))
+        ratio = self.sizes(e) / torch.where(unit > 0, unit, 1.0)
+        counts = [k for k, f in enumerate(self.form.problem.unknowns) if not f.auxiliary]
+        return ratio[:, counts or slice(None)].amax(1)
 
     def satisfied(self, u: Tensor, mu: Tensor) -> Tensor:
         """u (S, N) with its constrained values corrected."""

@@ -31,7 +31,7 @@ _BATCH_ENTRIES = 4_000_000  # degrees of freedom of all samples of a batch
 
 @dataclass(frozen=True)
 class QueryError:
-    """Estimated relative L2 errors of a query, or arrays of them for several; it counts as its total.
+    """Estimated relative L2 errors of a query, the largest over the fields, or arrays for several; it counts as its total.
 
     Attributes:
         total: against the exact solution, as far as the finer discretisation sees it.
@@ -107,12 +107,10 @@ class Estimator:
         w = self._fine_nodal.values(z)
         there = corrected(fine, Q, w, z)
         raised = self._raised(here.whole)
-        size = fine.norm(there.whole)
-        size = torch.where(size > 0, size, 1.0)
         return {
             "total": there.errors,
             "training": here.errors,
-            "discretisation": fine.norm(raised - there.whole) / size,
+            "discretisation": fine.relative(raised - there.whole, there.whole),
         }
 
     @cached_property

@@ -29,6 +29,7 @@ from .system import System
 
 _LINEAR_START = 6  # steps on the linear part before Newton's method begins
 _FACTORS = (1.0, 0.5, 0.25, 0.125)  # lengths of Newton steps that are tried
+_LEAST = 0.05  # of a field's usual size: where it is smaller, relative errors do not count in full
 _GAIN = 0.25  # a step of length s must shrink the correction by a factor of 1 - s / 4
 ROUND = 10  # steps whose weights are averaged: each fits its own samples best, their mean all of them
 _REBUILT = (0, 4, 12, 28, 60, 124, 252)  # steps after the linear start at which P of a nonlinear family is built anew
@@ -67,8 +68,7 @@ def corrected(system: System, anchors: Anchors, v: Tensor, z: Tensor, at_zero: b
         A = system.linearise(v, mu)
         correction = anchors.inverse(A, system.residual(v, mu), z)
         target, whole = _damped(system, lambda r: anchors.inverse(A, r, z), v, correction, mu), v - correction
-    size = system.norm(whole)
-    return Corrections(target, whole, system.norm(v - whole) / torch.where(size > 0, size, 1.0))
+    return Corrections(target, whole, system.relative(v - whole, whole))
 
 
 def _damped(system: System, solve: Callable[[Tensor], Tensor], v: Tensor, c: Tensor, mu: Tensor) -> Tensor:
@@ -134,8 +134,10 @@ class FamilyLoss(Loss):
 
     def _least_squares(self, z: Tensor, target: Tensor) -> LeastSquares:
         system = self.system
-        size = system.norm(target)
-        weights = (system.weights / torch.where(size > 0, size, 1.0)[:, None] ** 2).reshape(-1)
+        size = system.sizes(target)
+        unit = torch.maximum(size, _LEAST * size.mean(0))  # each field of each sample counts by its own size
+        unit = torch.where(unit > 0, unit, 1.0)[:, system.field_of]
+        weights = (system.weights / unit**2).reshape(-1)
         dtype, device = self.theta.dtype, self.theta.device
         operator = misfit(target.reshape(-1).cpu().numpy(), weights.cpu().numpy(), dtype, device, "krylov")
         return LeastSquares(self.network, self.nodal.nodes(z), operator)

@@ -132,14 +132,15 @@ class FamilyRun:
         check_memory(self.family, loss.samples, self.system.size, entries, loss.krylov_steps, weights, memory)
 
     def _set_unit(self) -> None:
-        """Outputs in the unit of the solutions, if these are much larger or smaller than 1."""
+        """Outputs in the units of the solutions, field by field, where these are much larger or smaller than 1."""
         mu = self.family.value(self.anchors.z)
         A = self.system.linearise(None, mu)
         u = self.anchors.inverse(A, self.system.right_side(mu), self.anchors.z)
-        size = float(self.system.norm(u).mean()) / float(self.system.weights.sum()) ** 0.5
-        with torch.no_grad():
-            usual = not (math.isfinite(size) and size > 0) or 0.1 < size < 10
-            self.network.output_scale.fill_(1.0 if usual else size)
+        size = self.system.sizes(u).mean(0) / self.system.sizes(torch.ones_like(u[:1]))[0]
+        usual = ~(torch.isfinite(size) & (size > 0)) | ((size > 0.1) & (size < 10))
+        unit = torch.where(usual, 1.0, size).to(self.network.output_scale)
+        components = torch.tensor([f.components for f in self.family.base.unknowns], device=unit.device)
+        self.network.output_scale = unit[0] if len(unit) == 1 else unit.repeat_interleave(components)
 
     def _optimiser(self) -> tuple[Optimiser, str]:
         optimiser, why = make_optimiser(self.settings, self.network, self.loss.size)

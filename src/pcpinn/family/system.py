@@ -55,6 +55,16 @@ class System(Protocol):
     def norm(self, u: Tensor) -> Tensor:
         """(S,) discrete L2 norms."""
 
+    @property
+    def field_of(self) -> Tensor:
+        """(N,) which field each degree of freedom is of."""
+
+    def sizes(self, u: Tensor) -> Tensor:
+        """(S, F) discrete L2 norms of each field."""
+
+    def relative(self, e: Tensor, u: Tensor) -> Tensor:
+        """(S,) size of e relative to u, the largest over the fields."""
+
     def residual(self, u: Tensor, mu: Tensor) -> Tensor:
         """F (S, N)."""
 

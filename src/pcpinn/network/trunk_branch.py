@@ -118,7 +118,7 @@ class TrunkBranchNetwork(BoxedNetwork):
         c = nn.functional.linear(inner[-1], *branch[-1]).unflatten(-1, (self.outputs, -1))
         chosen = c[torch.arange(len(x), device=x.device), component]  # (n, width + 1)
         phi = seen[-1]
-        delta = chosen[:, :-1] * self.output_scale * slopes[-1]
+        delta = chosen[:, :-1] * self.output_scale.expand(self.outputs)[component, None] * slopes[-1]
         weight_gradients(result[:, :at], trunk, seen[:-1], slopes[:-1], delta)
         one_hot = nn.functional.one_hot(component, self.outputs).to(x.dtype) * self.output_scale
         with_one = torch.cat([phi, torch.ones_like(phi[:, :1])], dim=1)
