@@ -91,11 +91,21 @@ def test_back_from_disk(trained, tmp_path):
             loaded(x, [0.5, 30.0])
 
 
-def test_resumed_training_is_the_same(tmp_path):
+def cubic(a):
+    return pc.Problem(
+        pc.Interval(0, 1),
+        flux=lambda x, u: (1 + a * u.value**2) * u.grad,
+        source=lambda x, u: a * u.value**3 - 10.0,
+        boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0)},
+    )
+
+
+@pytest.mark.parametrize("family", [line_family(), pc.Family(cubic, a=pc.Range(0, 4))], ids=["linear", "nonlinear"])
+def test_resumed_training_is_the_same(family, tmp_path):
     choices = {**QUICK, "accuracy": None}
-    whole = pc.solve(line_family(), **choices, iterations=24)
-    pc.solve(line_family(), **choices, iterations=13, out=tmp_path / "run")
-    resumed = pc.solve(line_family(), **choices, iterations=24, out=tmp_path / "run", resume=True)
+    whole = pc.solve(family, **choices, iterations=24)
+    pc.solve(family, **choices, iterations=13, out=tmp_path / "run")
+    resumed = pc.solve(family, **choices, iterations=24, out=tmp_path / "run", resume=True)
     assert torch.equal(whole.network.theta, resumed.network.theta)
     assert whole.result["family"]["fresh_errors"] == resumed.result["family"]["fresh_errors"]
 
@@ -121,15 +131,7 @@ def test_mesh_is_chosen_for_the_accuracy():
 
 
 def test_nonlinear_family():
-    def make(a):
-        return pc.Problem(
-            pc.Interval(0, 1),
-            flux=lambda x, u: (1 + a * u.value**2) * u.grad,
-            source=lambda x, u: a * u.value**3 - 10.0,
-            boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0)},
-        )
-
-    family = pc.Family(make, a=pc.Range(0, 4))
+    family = pc.Family(cubic, a=pc.Range(0, 4))
     surrogate = pc.solve(family, accuracy=2e-2, **QUICK)
     assert surrogate.verdict.reached
     for mu in family.sample(4, seed=7):
@@ -177,7 +179,8 @@ def test_the_network_fits_the_parameters():
         assert f"{count} parameters" in facts["why"]
 
 
-def test_heat_over_slabs():
+@pytest.mark.parametrize("time", ["slabs", "simplex"])
+def test_heat_all_at_once(time):
     def make(k):
         return pc.Problem(
             pc.Interval(0, 1).over(0, 0.2),
@@ -191,11 +194,28 @@ def test_heat_over_slabs():
         )
 
     family = pc.Family(make, k=pc.Range(0.2, 1.0))
-    surrogate = pc.solve(family, accuracy=3e-2, size=0.2, steps=3, **{k: QUICK[k] for k in QUICK if k != "cells"})
+    sizes = {k: QUICK[k] for k in QUICK if k != "cells"}
+    surrogate = pc.solve(family, accuracy=3e-2, time=time, size=0.2, steps=3, **sizes)
     assert surrogate.verdict.reached
     x = np.array([[0.5, 0.1], [0.3, 0.2]])
     exact = np.sin(np.pi * x[:, 0]) * np.exp(-0.5 * np.pi**2 * x[:, 1])
     assert surrogate(x, 0.5) == pytest.approx(exact, rel=5e-2)
+
+
+def test_function_by_sensors():
+    def make(c):
+        return pc.Problem(
+            pc.Interval(0, 1),
+            flux=lambda x, u: torch.exp(c(x)) * u.grad,
+            source=lambda x, u: -1.0,
+            boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0)},
+        )
+
+    family = pc.Family(make, c=pc.Sensors([[0.2], [0.8]], pc.Range(-1, 1, count=2)))
+    surrogate = pc.solve(family, accuracy=3e-2, **QUICK)
+    assert surrogate.verdict.reached
+    for mu in family.sample(3, seed=7):
+        assert true_error(surrogate, family, mu, (40,)) < 3e-2
 
 
 def test_shape_against_the_shape_itself():
