@@ -18,6 +18,12 @@ from .condition.record import ConditionNumber
 from .discretize.in_time import Simplices, Slabs
 from .environment import package_version
 from .errors import PcpinnError, PcpinnWarning
+from .family.estimate import QueryError
+from .family.family import Family
+from .family.functions import Basis, Sensors
+from .family.parameters import Normal, Range
+from .family.recipe import Sampled
+from .family.surrogate import Surrogate
 from .invert.infer import infer
 from .invert.observations import Observations, read_observations
 from .invert.recipe import Joint
@@ -27,10 +33,12 @@ from .mesh.mesh import Mesh
 from .mesh.meshing import Differences, Meshing
 from .mesh.read import read_mesh
 from .network.recipe import MLP
+from .network.trunk_branch import TrunkBranch
 from .precondition import AMG, ILU, LU, AutoILU, Identity, Jacobi, RowBalancing, Separable, Stages, TimeOrder
 from .precondition.auto_lu import AutoLU
 from .problem.conditions import Dirichlet, Free, Initial, Natural, Neumann, Periodic, Pin, Robin
 from .problem.field import Field, Local
+from .problem.mapped import mapped
 from .problem.problem import Problem
 from .problem.shapes import (
     Ball,
@@ -72,6 +80,7 @@ __all__ = [
     "AutoILU",
     "AutoLU",
     "Ball",
+    "Basis",
     "Box",
     "Coefficient",
     "Collocation",
@@ -81,6 +90,7 @@ __all__ = [
     "Dirichlet",
     "Disk",
     "Ellipse",
+    "Family",
     "Field",
     "Flux",
     "Free",
@@ -100,6 +110,7 @@ __all__ = [
     "Neumann",
     "NewtonMethod",
     "NoAnswer",
+    "Normal",
     "Observations",
     "Parameter",
     "PcpinnError",
@@ -110,19 +121,25 @@ __all__ = [
     "Problem",
     "Progress",
     "Quantity",
+    "QueryError",
+    "Range",
     "Rectangle",
     "Reference",
     "Residual",
     "Robin",
     "RowBalancing",
+    "Sampled",
+    "Sensors",
     "Separable",
     "Simplices",
     "Slabs",
     "Solution",
     "SpaceTime",
     "Stages",
+    "Surrogate",
     "TimeOrder",
     "TorchOptimiser",
+    "TrunkBranch",
     "Truth",
     "certify",
     "condition_number",
@@ -132,6 +149,7 @@ __all__ = [
     "infer",
     "integrate",
     "load",
+    "mapped",
     "maximum",
     "minimum",
     "read_mesh",

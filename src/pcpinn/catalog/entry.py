@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..errors import PcpinnError
+from ..family.family import Family as ParameterFamily
 from ..invert.observations import Observations
 from ..invert.truth import Truth
 from ..problem.family import Family
@@ -17,7 +18,7 @@ from ..problem.unknowns import Unknown
 from ..recipes import Registry
 from ..solution.reference import Reference
 from ..solution.verdict import USUAL_ACCURACY
-from ..solve.method import INVERSE_METHODS, METHODS, Method
+from ..solve.method import FAMILY_METHODS, INVERSE_METHODS, METHODS, Method
 from ..solve.settings import Settings, problem_is_over_time, resolve_preset
 
 PRESETS = ("quick", "default", "paper")  # that every problem has
@@ -145,6 +146,7 @@ class AnyEntry(ABC):
     methods: ClassVar[Registry[Method]]
     home: ClassVar[str]  # the method that presets are made for
     command: ClassVar[str]  # that solves it
+    to_accuracy: ClassVar[bool] = False  # whether it can be solved to an accuracy, in place of a preset
 
     @abstractmethod
     def _base(self, **parameters: float) -> Problem:
@@ -173,7 +175,7 @@ class AnyEntry(ABC):
             PcpinnError: for an unknown preset or key, or a value that does not fit.
         """
         own_presets = self.methods.find(method or self.home).presets  # some methods have presets for every problem
-        if preset == ACCURACY and self.home == "pcpinn":
+        if preset == ACCURACY and self.to_accuracy:
             base: Mapping[str, Any] = self.own
             changes = {"accuracy": USUAL_ACCURACY, **changes}
         elif preset not in self.presets and preset not in own_presets:
@@ -209,6 +211,7 @@ class Entry(AnyEntry):
     methods = METHODS
     home = "pcpinn"
     command = "solve"
+    to_accuracy = True
 
     def _base(self, **parameters: float) -> Problem:
         return self.problem(**parameters)
@@ -238,6 +241,25 @@ class InverseEntry(AnyEntry):
 
     def _base(self, **parameters: float) -> Problem:
         return self.family(**parameters).base
+
+
+@dataclass(frozen=True, kw_only=True)
+class FamilyEntry(AnyEntry):
+    """A family of problems, for one network of place and parameters.
+
+    Attributes:
+        family: problems and ranges.
+    """
+
+    family: ParameterFamily
+
+    methods = FAMILY_METHODS
+    home = "family"
+    command = "solve"
+    to_accuracy = True
+
+    def _base(self, **parameters: float) -> Problem:
+        return self.family.base
 
 
 CATALOG: Registry[Entry] = Registry("problem", "problems", lambda entry: entry.order)

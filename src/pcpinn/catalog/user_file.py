@@ -12,22 +12,25 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PcpinnError
+from ..family.family import Family
 from ..invert.truth import Truth
 from ..problem.problem import Problem
 from ..solution.reference import Reference
 from ..solve.method import SLOTS
 from ..solve.settings import recipes_with
-from .entry import PAPER, PAPER_INVERSE, Entry, InverseEntry
+from .entry import PAPER, PAPER_INVERSE, Entry, FamilyEntry, InverseEntry
 
 
-def file_entry(path: Path) -> Entry:
-    """The problem that a file defines.
+def file_entry(path: Path, imported: Any = None) -> Entry:
+    """The problem that a file defines; the file may have been imported already.
 
     It defines `problem`, a `Problem` or a function of parameters with defaults that returns one, and may define `reference` (a
     `Reference`, or a function of the same parameters), `settings` (a dict of keys) and `presets` (a dict of such dicts by name).
     """
-    module = import_file(path)
+    module = imported or import_file(path)
     build = getattr(module, "problem", None)
+    if build is None and isinstance(getattr(module, "family", None), Family):
+        raise PcpinnError(f"{path} defines a family of problems, and one problem is wanted here", "use pcpinn solve")
 
     @cache  # the file's function is called once
     def problem(**parameters: float) -> Problem:
@@ -53,6 +56,17 @@ def file_entry(path: Path) -> Entry:
         parameters=_parameters_of(build, path),
         **_facts(module, path, {"default": {}, "quick": {"iterations": 25}, "paper": PAPER}),
     )
+
+
+def family_file_entry(path: Path, imported: Any = None) -> FamilyEntry:
+    """The family that a file defines: `family`, a `Family`; it may define `settings` and `presets`, too."""
+    module = imported or import_file(path)
+    family = getattr(module, "family", None)
+    if not isinstance(family, Family):
+        raise PcpinnError(
+            f"family in {path} is {family!r}", "write family = pcpinn.Family(make, a=pcpinn.Range(0.1, 10))"
+        )
+    return FamilyEntry(family=family, **_facts(module, path, {"default": {}, "quick": {"iterations": 40}}))
 
 
 def inverse_file_entry(path: Path) -> InverseEntry:

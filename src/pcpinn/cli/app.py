@@ -15,12 +15,12 @@ from rich.table import Table
 
 from ..catalog import CATALOG, INVERSE
 from ..catalog.entry import ACCURACY
+from ..catalog.family_task import family_of_run, find_any_task
 from ..catalog.inverse_task import inverse_of_run
 from ..catalog.prepared import SUFFIX, read_prepared, write_prepared
-from ..catalog.task import AnyTask, catalog_task, find_task, task_of_run
+from ..catalog.task import AnyTask, Task, catalog_task, find_task, task_of_run
 from ..errors import PcpinnError, PcpinnWarning
 from ..solution.folder import read_run, require_free
-from ..solution.load import load
 from ..solution.over_time import FPS, FRAMES
 from ..solution.reference import Reference
 from ..solution.verdict import USUAL_ACCURACY
@@ -31,7 +31,7 @@ from .condition import condition
 from .display import standard_output_kept_clean, working_progress
 from .doctor import doctor
 from .infer import infer
-from .options import AsJson, Changes, changes_with, free_folder, movie_path, pairs
+from .options import AsJson, At, Changes, answer_at, changes_with, free_folder, movie_path, pairs
 from .reference import reference_app
 from .reproduce import reproduce
 from .settings import settings
@@ -96,10 +96,13 @@ def solve(
     changed = changes_with(changes, device=device, seed=seed, accuracy=accuracy)
     with answers(as_json), standard_output_kept_clean():
         if name.endswith(SUFFIX):
-            task = read_prepared(Path(name), changed, problem, method)
+            task: AnyTask = read_prepared(Path(name), changed, problem, method)
         else:
-            task = find_task(name, preset or _usual_preset(name, method, changed), changed, method)
-        task = task.compared_with(published) if published is not None else task
+            task = find_any_task(name, preset or _usual_preset(name, method, changed), changed, method)
+        if published is not None:
+            if not isinstance(task, Task):
+                raise PcpinnError("published data are of single problems", "leave --reference out")
+            task = task.compared_with(published)
         how = "" if task.record["preset"] == ACCURACY else f"-{task.record['preset']}"
         folder = out or free_folder(Path("runs") / f"{task.record['problem']}{how}")
         require_free(folder)
@@ -144,13 +147,15 @@ def resume(
     as_json: AsJson = False,
 ) -> None:
     """Continue an interrupted run (or, with --set iterations=N, a finished one)."""
-    inverse = read_run(folder).get("method") == "infer" or (folder / "data.safetensors").exists()
+    record = read_run(folder)
+    inverse = record.get("method") == "infer" or (folder / "data.safetensors").exists()
     with answers(as_json), standard_output_kept_clean():
-        task: AnyTask = (
-            inverse_of_run(folder, problem, pairs(changes))
-            if inverse
-            else task_of_run(folder, problem, pairs(changes), published)
-        )
+        if record.get("kind") == "family":
+            task: AnyTask = family_of_run(folder, problem, pairs(changes))
+        elif inverse:
+            task = inverse_of_run(folder, problem, pairs(changes))
+        else:
+            task = task_of_run(folder, problem, pairs(changes), published)
         solution = carry_out(task, folder, resume=True)
     conclude(solution, folder, as_json)
 
@@ -168,17 +173,18 @@ def plot(
         str | None, typer.Option(help="Film only this field or component (u, v1); by default all.")
     ] = None,
     kind: Annotated[str | None, typer.Option("--format", help="gif, or mp4 (needs ffmpeg).")] = None,
+    at: At = None,
 ) -> None:
     """Draw the solution of a run, or film it."""
     options = {k: v for k, v in (("frames", frames), ("fps", fps), ("field", field)) if v is not None}
     if not animate:
         if options or kind is not None:
             raise PcpinnError(f"--{next(iter(options), 'format')} is for moving pictures", "add --animate")
-        print(load(folder).plot(out or folder / "solution.png", _reference_of(folder, None)))
+        print(answer_at(folder, at).plot(out or folder / "solution.png", _reference_of(folder, None)))
         return
     path = movie_path(folder, out, kind)
     with working_progress() as progress:
-        load(folder).animate(path, **options, progress=progress)
+        answer_at(folder, at).animate(path, **options, progress=progress)
     print(path)
 
 
@@ -190,13 +196,14 @@ def export(
     frames: Annotated[
         int | None, typer.Option(help="For pvd: number of evenly spaced times; by default those of the mesh.")
     ] = None,
+    at: At = None,
 ) -> None:
     """Write the solution at the mesh's nodes for other programs."""
     if to not in ("vtu", "pvd", "npz"):
         raise PcpinnError(f"cannot export to {to!r}", "use --to vtu, --to pvd or --to npz")
     if frames is not None and to != "pvd":
         raise PcpinnError(f"--frames {frames} is for series over time", "use --to pvd")
-    solution = load(folder)
+    solution = answer_at(folder, at)
     path = out or folder / f"solution.{to}"
     if to == "pvd":
         with working_progress() as progress:
@@ -211,9 +218,10 @@ def evaluate(
     folder: RunFolder,
     points: Annotated[Path, typer.Option(help="CSV file with one point per line.")],
     out: Annotated[Path | None, typer.Option(help="CSV file to write; standard output by default.")] = None,
+    at: At = None,
 ) -> None:
     """Evaluate the solution of a run at points."""
-    solution = load(folder)
+    solution = answer_at(folder, at)
     x = read_points(points, solution.mesh.dimension)
     write_values(solution, x, out)
 

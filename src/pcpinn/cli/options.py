@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+import torch
 import typer
 
 from ..errors import PcpinnError
+from ..family.surrogate import Surrogate
+from ..solution.load import load
+from ..solution.solution import Solution
 from ..solve.settings import canonical_value
 
 Changes = Annotated[
@@ -19,13 +23,50 @@ AsJson = Annotated[
 ]
 
 
+At = Annotated[
+    list[str] | None,
+    typer.Option("--at", metavar="NAME=VALUE", help="Of a family: a parameter (1 or 1,2,3); the middle by default."),
+]
+
+
+def answer_at(folder: Path, at: list[str] | None) -> Solution:
+    """The solution of a run; of a family, that for parameters NAME=VALUE, those not named in the middle of their ranges."""
+    solution = load(folder)
+    if not isinstance(solution, Surrogate):
+        if at:
+            raise PcpinnError(f"{folder} is not the run of a family", "leave --at out")
+        return solution
+    parameters = solution.parameters
+    values = parameters.middle
+    for name, text in _taken_apart(at, "--at", "a=1.5").items():
+        if name not in parameters.named:
+            raise PcpinnError(f"there is no parameter {name!r}", f"the parameters are {', '.join(parameters.named)}")
+        try:
+            numbers = [float(v) for v in text.split(",")]
+        except ValueError:
+            raise PcpinnError(
+                f"--at {name}={text} is not a number", "write --at a=1.5, or 1,2,3 for a vector"
+            ) from None
+        size = parameters.named[name].size
+        if len(numbers) != size:
+            raise PcpinnError(f"--at {name}={text} has {len(numbers)} numbers", f"give {size}, separated by commas")
+        values[parameters.columns[name]] = torch.tensor(numbers, dtype=values.dtype)
+    return solution.at(values)
+
+
 def pairs(changes: list[str] | None) -> dict[str, str]:
     """--set key=value, each taken apart."""
+    return _taken_apart(changes, "--set", "size=0.02")
+
+
+def _taken_apart(items: list[str] | None, option: str, example: str) -> dict[str, str]:
     result = {}
-    for item in changes or []:
+    for item in items or []:
         key, separator, value = item.partition("=")
         if not separator or not key:
-            raise PcpinnError(f"--set {item!r} is not of the form key=value", "write --set size=0.02, for instance")
+            raise PcpinnError(
+                f"{option} {item!r} is not of the form key=value", f"write {option} {example}, for instance"
+            )
         result[key.strip()] = value.strip()
     return result
 

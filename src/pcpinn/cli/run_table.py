@@ -56,6 +56,8 @@ def _add_forward(table: Table, result: dict[str, Any]) -> None:
     if errors.get("estimate") is not None:
         certificate = result.get("certificate") or {"how": "finer discretisations"}
         table.add_row("error estimate", number(errors["estimate"]), f"without reference: {certificate['how']}")
+    if "family" in result:
+        _add_family(table, result["family"])
     _add_times(table, result)
     newton = result.get("newton")
     if newton is not None:
@@ -80,6 +82,14 @@ def _add_forward(table: Table, result: dict[str, Any]) -> None:
         (f"set up in {p['setup_s']:.2f} s" if "setup_s" in p else "")
         + (f", fill {p['fill']:.1f}" if "fill" in p else ""),
     )
+
+
+def _add_family(table: Table, facts: dict[str, Any]) -> None:
+    """Errors over parameters, by part."""
+    for part, found in facts["errors"].items():
+        text = f"mean {number(found['mean'])}, worst {number(found['worst'])}"
+        table.add_row(f"  {part}, 95 %", number(found["p95"]), text)
+    table.add_row("parameters", str(facts["count"]), escape(", ".join(facts["names"][:8])))
 
 
 def _add_times(table: Table, result: dict[str, Any]) -> None:

@@ -75,6 +75,20 @@ def carrying(batch: Batch, coefficients: Tensor | None) -> Batch:
     return replace(batch, x=torch.cat([values, batch.x], dim=2))
 
 
+def on_device(batch: Batch, device: torch.device, identified: np.ndarray) -> Batch:
+    """A batch on a device, periodic degrees of freedom merged; components that share shape functions share them there too."""
+    shapes: dict[int, Tensor] = {}
+    for s in batch.shapes:
+        shapes.setdefault(id(s), s.contiguous().to(device))
+    return Batch(
+        x=batch.x.to(device),
+        dx=batch.dx.to(device),
+        shapes=[shapes[id(s)] for s in batch.shapes],
+        unknowns=[torch.from_numpy(identified[u.numpy()]).to(device) for u in batch.unknowns],
+        normals=None if batch.normals is None else batch.normals.to(device),
+    )
+
+
 def cell_batches(space: Space) -> Iterator[Batch]:
     """The cells of a space, in chunks that fit into caches."""
     quadrature = space.quadrature

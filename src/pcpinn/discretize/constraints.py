@@ -47,6 +47,7 @@ class Constraints:
         value: for each, its prescribed value (0 where there is a master).
         tested_at: (N,) whose test function gives each its equation: its own, except for degrees of freedom at the end of time
             whose equation is of second order in it.
+        source: for each, the degree of freedom that its value is prescribed for: itself, but along periodic chains.
     """
 
     size: int
@@ -54,6 +55,7 @@ class Constraints:
     master: np.ndarray
     value: np.ndarray
     tested_at: np.ndarray
+    source: np.ndarray
 
     @property
     def free(self) -> np.ndarray:
@@ -110,8 +112,33 @@ def find_constraints(
     `points` (N, K + d) stand for the nodes where values are asked for, if these depend on more than the place.
     """
     master = np.full(unknowns.size, -1, dtype=np.int64)
-    value = np.full(unknowns.size, np.nan)
     _identify(problem, unknowns, nodes_on, master)
+    places = torch.from_numpy(unknowns.unknown_nodes if points is None else points)
+    value = prescribed_values(problem, unknowns, nodes_on, places).numpy()
+    # A prescribed value anywhere on a chain of identified nodes holds for the whole chain.
+    slaves = np.flatnonzero(master >= 0)
+    pinned = slaves[~np.isnan(value[slaves])]
+    value[master[pinned]] = value[pinned]
+    source = np.arange(unknowns.size)
+    source[master[pinned]] = pinned
+    prescribed = ~np.isnan(value)
+    inherits = slaves[prescribed[master[slaves]]]
+    value[inherits] = value[master[inherits]]
+    source[inherits] = source[master[inherits]]
+    prescribed[inherits] = True
+    master[prescribed] = -1
+    constrained = np.flatnonzero(prescribed | (master >= 0))
+    tested_at = _exchange_tests(problem, unknowns, nodes_on)
+    given = np.nan_to_num(value[constrained])
+    return Constraints(unknowns.size, constrained, master[constrained], given, tested_at, source[constrained])
+
+
+def prescribed_values(problem: Problem, unknowns: Unknowns, nodes_on: NodesOn, places: torch.Tensor) -> torch.Tensor:
+    """Values (..., N) of Dirichlet conditions and pins at places (..., N, d), on their device; NaN where nothing is given.
+
+    Places may have an axis of samples before that of the degrees of freedom: extended points of several parameters.
+    """
+    value = places.new_full(places.shape[:-1], torch.nan)
     for boundary, by_field in problem.conditions.items():
         for name, condition in by_field.items():
             if isinstance(condition, Dirichlet):
@@ -119,27 +146,18 @@ def find_constraints(
                 at = nodes_on(boundary, components[0])
                 if not len(at):
                     continue
-                x = torch.from_numpy((unknowns.unknown_nodes if points is None else points)[at])
-                parts = dirichlet_values(condition, problem.field(name), x, boundary, problem.over_time)
+                x = places[..., at, :]
+                field = problem.field(name)
+                parts = dirichlet_values(condition, field, x.flatten(0, -2), boundary, problem.over_time)
                 for component, part in zip(components, parts, strict=True):
                     if part is not None:
-                        value[nodes_on(boundary, component)] = part.numpy()
+                        value[..., nodes_on(boundary, component)] = part.reshape(x.shape[:-1])
     for pin in problem.pins:
         component = problem.component_range(pin.field or problem.unknowns[0].name)[pin.component]
         own = np.flatnonzero(unknowns.unknown_components == component)
-        value[own[_nearest(unknowns.unknown_nodes[own][:, : problem.dimension], np.asarray(pin.at))]] = pin.value
-    # A prescribed value anywhere on a chain of identified nodes holds for the whole chain.
-    slaves = np.flatnonzero(master >= 0)
-    pinned = slaves[~np.isnan(value[slaves])]
-    value[master[pinned]] = value[pinned]
-    prescribed = ~np.isnan(value)
-    inherits = slaves[prescribed[master[slaves]]]
-    value[inherits] = value[master[inherits]]
-    prescribed[inherits] = True
-    master[prescribed] = -1
-    constrained = np.flatnonzero(prescribed | (master >= 0))
-    tested_at = _exchange_tests(problem, unknowns, nodes_on)
-    return Constraints(unknowns.size, constrained, master[constrained], np.nan_to_num(value[constrained]), tested_at)
+        nearest = _nearest(unknowns.unknown_nodes[own][:, : problem.dimension], np.asarray(pin.at))
+        value[..., own[nearest]] = pin.value
+    return value
 
 
 def _nearest(places: np.ndarray, at: np.ndarray) -> np.ndarray:

@@ -69,15 +69,15 @@ class FiniteElements(WeakForm):
         """Dirichlet values, periodic identifications and pins."""
         return self.constraints_for(self.problem)
 
+    def nodes_on(self, boundary: str, component: int) -> np.ndarray:
+        """Degrees of freedom of a component on a boundary."""
+        scalar = self.space.scalar[component]
+        return self.space.offsets[component] + scalar.boundary_nodes(self.mesh.facets(boundary))
+
     def constraints_for(self, problem: Problem) -> Constraints:
         """The same for a problem of other conditions or pins."""
 
-        def nodes_on(boundary: str, component: int) -> np.ndarray:
-            return self.space.offsets[component] + self.space.scalar[component].boundary_nodes(
-                self.mesh.facets(boundary)
-            )
-
-        return find_constraints(problem, self.space, nodes_on, carried(self.space, self.coefficients))
+        return find_constraints(problem, self.space, self.nodes_on, carried(self.space, self.coefficients))
 
     @property
     def weights(self) -> np.ndarray:

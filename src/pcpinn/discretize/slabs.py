@@ -100,19 +100,19 @@ class TimeSlabs(WeakForm):
         """Dirichlet values at all time levels, initial values at the first, periodic identifications and pins."""
         return self.constraints_for(self.problem)
 
+    def nodes_on(self, boundary: str, component: int) -> np.ndarray:
+        """Degrees of freedom of a component on a boundary, at all time levels, or at an end of time."""
+        layers = np.arange(self.scheme.layer_count) * self.layer_size
+        space, offset = self.space.scalar[component], self.space.offsets[component]
+        if boundary in ENDS:
+            return layers[0 if boundary == "initial" else -1] + offset + np.arange(space.size)
+        at = offset + space.boundary_nodes(self.mesh.space.facets(boundary))
+        return (layers[:, None] + at).ravel()
+
     def constraints_for(self, problem: Problem) -> Constraints:
         """The same for a problem of other conditions or pins."""
-        layers = np.arange(self.scheme.layer_count) * self.layer_size
-
-        def nodes_on(boundary: str, component: int) -> np.ndarray:
-            space, offset = self.space.scalar[component], self.space.offsets[component]
-            if boundary in ENDS:
-                return layers[0 if boundary == "initial" else -1] + offset + np.arange(space.size)
-            at = offset + space.boundary_nodes(self.mesh.space.facets(boundary))
-            return (layers[:, None] + at).ravel()
-
         points = carried(self.space, self.coefficients, self.scheme.layers)
-        found = find_constraints(problem, self, nodes_on, points)
+        found = find_constraints(problem, self, self.nodes_on, points)
         return replace(found, tested_at=np.arange(self.size))
 
     @cached_property

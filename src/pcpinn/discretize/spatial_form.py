@@ -20,7 +20,7 @@ from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import ENDS
 from ..problem.problem import Problem
-from .batches import Batch, at_moments, contracted, scatter
+from .batches import Batch, at_moments, contracted, on_device, scatter
 from .integrand import Integrand, jets_in_cells, jets_on_boundary
 from .pointwise import BoundaryFlux
 from .space import Space
@@ -181,7 +181,7 @@ class SpatialForm(WeakForm):
         self.extra = np.searchsorted(pattern, extra[0] * self.size + extra[1])
         for (integrand, batch), own in zip(batches, found, strict=True):
             positions = [(i, j, torch.from_numpy(np.searchsorted(pattern, k)).to(self.device)) for i, j, k in own]
-            self._places.append(_Place(_moved(batch, self.device, self.identified), integrand, positions))
+            self._places.append(_Place(on_device(batch, self.device, self.identified), integrand, positions))
 
     def _coupling(self, integrand: Integrand, batch: Batch, times: np.ndarray) -> list[tuple[int, int]]:
         """Pairs of components whose equations and values meet, at random states and some times."""
@@ -248,20 +248,6 @@ class SpatialForm(WeakForm):
     def sample_points(self, t: float, count: int = _SAMPLES) -> Tensor:
         """Some points (m, d) of space at a moment."""
         return at_moments(torch.from_numpy(self.samples(count)), [t])
-
-
-def _moved(batch: Batch, device: torch.device, identified: np.ndarray) -> Batch:
-    """A batch on a device, periodic degrees of freedom merged; components that share shape functions share them there too."""
-    shapes: dict[int, Tensor] = {}
-    for s in batch.shapes:
-        shapes.setdefault(id(s), s.contiguous().to(device))
-    return Batch(
-        x=batch.x.to(device),
-        dx=batch.dx.to(device),
-        shapes=[shapes[id(s)] for s in batch.shapes],
-        unknowns=[torch.from_numpy(identified[u.numpy()]).to(device) for u in batch.unknowns],
-        normals=None if batch.normals is None else batch.normals.to(device),
-    )
 
 
 def _first(batch: Batch, device: torch.device, cells: int = 8) -> Batch:

@@ -222,15 +222,34 @@ class DenseNetwork(BoxedNetwork):
             inputs.append(self._activation.value(z))
         delta = nn.functional.one_hot(component, self.outputs).to(x.dtype) * self.output_scale
         result = torch.empty(len(x), self.parameter_count, dtype=dtype or x.dtype, device=x.device)
-        end = self.parameter_count
-        for k in reversed(range(len(layers))):
-            out, fan_in = self._shapes[k]
-            d, a = delta.to(result.dtype), inputs[k].to(result.dtype)
-            result[:, end - out : end] = d
-            end -= out
-            block = result[:, end - out * fan_in : end].unflatten(1, (out, fan_in))
-            torch.mul(d[:, :, None], a[:, None, :], out=block)
-            end -= out * fan_in
-            if k:
-                delta = (delta @ layers[k][0]) * slopes[k - 1]
+        weight_gradients(result, layers, inputs, slopes, delta)
         return result
+
+
+def weight_gradients(
+    result: Tensor,
+    layers: Sequence[tuple[Tensor, Tensor]],
+    inputs: Sequence[Tensor],
+    slopes: Sequence[Tensor],
+    delta: Tensor,
+) -> None:
+    """Fill result (n, p) with derivatives by the weights of layers, from the last one backwards.
+
+    Args:
+        result: where they go, in the order of `split_layers`.
+        layers: weights and biases.
+        inputs: (n, in) what each layer sees.
+        slopes: (n, out) of the activation after each layer but the last.
+        delta: (n, out) derivative by what the last layer gives.
+    """
+    end = result.shape[1]
+    for k in reversed(range(len(layers))):
+        out, fan_in = layers[k][0].shape
+        d, a = delta.to(result.dtype), inputs[k].to(result.dtype)
+        result[:, end - out : end] = d
+        end -= out
+        block = result[:, end - out * fan_in : end].unflatten(1, (out, fan_in))
+        torch.mul(d[:, :, None], a[:, None, :], out=block)
+        end -= out * fan_in
+        if k:
+            delta = (delta @ layers[k][0]) * slopes[k - 1]

@@ -14,6 +14,7 @@ from ..errors import PcpinnError
 from ..recipes import PerAxis, Recipe, Registry, plain
 from .dense import Architecture, DenseNetwork
 from .features import Features
+from .parametric import ParametricNetwork
 from .stretched import Knots
 
 
@@ -57,6 +58,18 @@ class NetworkRecipe(Recipe):
     def build(self, place: Place, seed: int, dtype: torch.dtype) -> Any:
         """An untrained network."""
         raise NotImplementedError
+
+    def build_family(self, place: Place, parameters: int, seed: int, dtype: torch.dtype) -> Any:
+        """An untrained network of a family: on `parameters` scaled numbers and the place.
+
+        Raises:
+            PcpinnError: for a kind that has no such form.
+        """
+        raise PcpinnError(f"network={self.name} cannot be the network of a family", "use mlp or trunk-branch")
+
+    def of_one(self) -> NetworkRecipe:
+        """The recipe of what a network of a family is for one set of parameters; by default itself."""
+        return self
 
 
 NETWORKS: Registry[type[NetworkRecipe]] = Registry("network", "networks")
@@ -140,3 +153,9 @@ class MLP(NetworkRecipe):
         return DenseNetwork(
             self.architecture(place), list(place.lower), list(place.upper), place.outputs, generator, dtype
         )
+
+    def build_family(self, place: Place, parameters: int, seed: int, dtype: torch.dtype) -> ParametricNetwork:
+        """With weights drawn from a seed; the parameters stand beside the features of the place."""
+        generator = torch.Generator().manual_seed(seed)
+        lower, upper = list(place.lower), list(place.upper)
+        return ParametricNetwork(self.architecture(place), lower, upper, place.outputs, parameters, generator, dtype)

@@ -31,6 +31,8 @@ from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network import Ansatz, Architecture, DenseNetwork, ModuleNetwork, Network
 from ..network.marched import MarchedNetwork, Plan, pack_windows, unpack_windows
 from ..network.module_recipe import module_again
+from ..network.parametric import ParametricNetwork
+from ..network.trunk_branch import TrunkBranchNetwork
 from ..problem.field import Field, as_fields
 from ..train.history import History
 
@@ -189,6 +191,13 @@ def write_network(path: Path, network: AnyNetwork) -> None:
         facts = {"kind": "module", "class": network.class_name, "outputs": network.outputs}
         facts |= {} if network.made_by is None else {"made_by": dict(network.made_by)}
         write_tensors(path, _arrays(tensors), facts)
+    elif isinstance(network, ParametricNetwork):
+        facts = {"kind": "parametric", "architecture": network.architecture.to_dict(), "outputs": network.outputs}
+        write_tensors(path, _arrays(network.state_dict()), facts | {"parameters": network.numbers})
+    elif isinstance(network, TrunkBranchNetwork):
+        facts = {"kind": "trunk-branch", "architecture": network.architecture.to_dict(), "outputs": network.outputs}
+        facts |= {"parameters": network.numbers, "branch": list(network.branch)}
+        write_tensors(path, _arrays(network.state_dict()), facts)
     elif isinstance(network, DenseNetwork):
         facts = {"kind": "mlp", "architecture": network.architecture.to_dict(), "outputs": network.outputs}
         write_tensors(path, _arrays(network.state_dict()), facts)
@@ -228,6 +237,8 @@ def read_network(path: Path, module: nn.Module | None = None) -> AnyNetwork:
             return _of_module(state, same, outputs, path, metadata.get("made_by"))
         architecture = Architecture.from_dict(metadata["architecture"])
         d = len(state["centre"])
+        if kind in ("parametric", "trunk-branch"):
+            return _of_family(state, architecture, outputs, metadata)
         if architecture.parameter_count(d, outputs) != len(state["theta"]):
             raise ValueError("the weights do not fit the architecture")
         network = DenseNetwork(architecture, [0.0] * d, [1.0] * d, outputs, torch.Generator(), state["theta"].dtype)
@@ -241,7 +252,24 @@ def read_network(path: Path, module: nn.Module | None = None) -> AnyNetwork:
     return network
 
 
-def _take_units(network: DenseNetwork, state: Mapping[str, torch.Tensor]) -> None:
+def _of_family(
+    state: dict[str, torch.Tensor], architecture: Architecture, outputs: int, metadata: Mapping[str, Any]
+) -> ParametricNetwork | TrunkBranchNetwork:
+    """Raises: what `read_network` expects for files that do not hold such a network."""
+    box = [0.0] * len(state["centre"]), [1.0] * len(state["centre"])
+    numbers, rest = int(metadata["parameters"]), (torch.Generator(), state["theta"].dtype)
+    network: ParametricNetwork | TrunkBranchNetwork
+    if metadata["kind"] == "parametric":
+        network = ParametricNetwork(architecture, *box, outputs, numbers, *rest)
+    else:
+        width, depth = metadata["branch"]
+        network = TrunkBranchNetwork(architecture, *box, outputs, numbers, (int(width), int(depth)), *rest)
+    _take_units(network, state)
+    network.load_state_dict(state)
+    return network
+
+
+def _take_units(network: DenseNetwork | TrunkBranchNetwork, state: Mapping[str, torch.Tensor]) -> None:
     """One unit for all outputs, or one for each, as the file has it."""
     units = state["output_scale"]
     if units.shape not in ((), (network.outputs,)):
@@ -256,7 +284,7 @@ def _arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
 def _check_module(path: Path, metadata: Mapping[str, Any], module: nn.Module | None) -> None:
     """A module is given where, and only where, the file has the weights of one."""
     kind = metadata.get("kind")
-    if kind not in ("mlp", "march", "module"):
+    if kind not in ("mlp", "march", "module", "parametric", "trunk-branch"):
         raise PcpinnError(f"{path} holds a network of the unknown kind {kind!r}", "it was made by another version")
     if kind == "module" and module is None and "made_by" not in metadata:
         name = str(metadata.get("class", "a torch.nn.Module"))

@@ -97,8 +97,13 @@ def _stretches(mesh: AnyMesh, network: Any, periodic: tuple[int, ...]) -> tuple[
     return stretches(cells, periodic, network.stretch_at)
 
 
-def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: int | None = None) -> Any:
-    """An untrained `Network` over the mesh's box, seeded; its `outputs` are by default one per component."""
+def make_network(
+    problem: Problem, mesh: AnyMesh, settings: Settings, outputs: int | None = None, parameters: int = 0
+) -> Any:
+    """An untrained `Network` over the mesh's box, seeded; its `outputs` are by default one per component.
+
+    With `parameters` it is that of a family, on so many scaled numbers before the place.
+    """
     recipe, run = settings.mesh, settings.run
     lower, upper = mesh.bounds
     for axis, line in enumerate(recipe.kinks or ()):
@@ -127,7 +132,12 @@ def make_network(problem: Problem, mesh: AnyMesh, settings: Settings, outputs: i
         _start(mesh, settings),
         _stretches(mesh, settings.network, periodic),
     )
-    network = settings.network.build(place, run.seed, getattr(torch, run.precision))
+    dtype = getattr(torch, run.precision)
+    if parameters:
+        if getattr(settings.network, "initialisation", "") in ("cells", "radial"):
+            raise PcpinnError("initialisation=cells and radial are for single problems", "leave initialisation out")
+        return settings.network.build_family(place, parameters, run.seed, dtype).to(make_device(run.device))
+    network = settings.network.build(place, run.seed, dtype)
     scales = getattr(settings.loss, "scales", None)
     if scales is not None:
         if len(scales) != problem.components:

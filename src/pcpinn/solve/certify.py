@@ -30,6 +30,7 @@ from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network.marched import MarchedNetwork
 from ..network.protocol import Network
 from ..precondition import ILU, Separable, TimeOrder
+from ..problem.field import Field
 from ..problem.problem import Problem
 from ..problem.shape_base import Domain
 from ..problem.walls import walls_of
@@ -146,19 +147,34 @@ def _finer(problem: Problem, mesh: AnyMesh, settings: Settings) -> tuple[FiniteE
 
 
 def _finer_slabs(problem: Problem, mesh: SlabMesh, settings: Settings) -> tuple[TimeSlabs, str]:
-    """One degree more in space (or smaller cells) and one more time level per slab of time."""
+    mesh, degree, order, how = finer_slabs(mesh, settings)
+    return TimeSlabs(problem, mesh, settings.time.scheme, order, degree, element=settings.mesh.element), how
+
+
+def finer_slabs(mesh: SlabMesh, settings: Settings) -> tuple[SlabMesh, int, int, str]:
+    """Mesh, degree and time levels per slab of a finer discretisation, and this in words.
+
+    One degree more in space (or smaller cells) and one more time level per slab of time.
+    """
     degree, order = settings.mesh.degree, min(settings.time.order + 1, 12)
     element = settings.mesh.element
     if degree < ELEMENTS.find(element).highest[mesh.space.dimension]:
         degree, how = degree + 1, f"degree {degree + 1} on the same mesh"
     else:
         mesh, how = SlabMesh(refined(mesh.space), mesh.times), f"degree {degree} on cells of half the size"
-    finer = TimeSlabs(problem, mesh, settings.time.scheme, order, degree, element=element)
-    return finer, f"{how}, {order} time levels per slab"
+    return mesh, degree, order, f"{how}, {order} time levels per slab"
 
 
 def _finer_elements(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[FiniteElements, str]:
-    """One degree more where elements have it, else cells of half the size; curved boundaries are followed in any case."""
+    fields, mesh, degree, how = finer_elements(problem, mesh, settings)
+    return FiniteElements(replace(problem, fields=fields), mesh, degree, element=settings.mesh.element), how
+
+
+def finer_elements(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[tuple[Field, ...], Mesh, int, str]:
+    """Fields, mesh and degree of a finer discretisation, and this in words.
+
+    One degree more where elements have it, else cells of half the size; curved boundaries are followed in any case.
+    """
     d = mesh.dimension
     recipe = settings.mesh
     own_degree = max([recipe.degree, *(f.degree or 0 for f in problem.unknowns)])
@@ -193,7 +209,7 @@ def _finer_elements(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[F
         replace(f, degree=min(f.degree + 1, highest)) if f.degree and degree > recipe.degree else f
         for f in problem.unknowns
     )
-    return FiniteElements(replace(problem, fields=raised), mesh, degree, element=recipe.element), how
+    return raised, mesh, degree, how
 
 
 def _closer_to_walls(mesh: Mesh, problem: Problem) -> Mesh:

@@ -25,6 +25,7 @@ from .method import METHODS, Method, offer_preconditioned
 from .quantity.wanted import Wanted
 from .run import run
 from .settings import Settings, problem_is_over_time, resolve
+from .solvable import solver_of
 from .start import Start
 
 
@@ -50,7 +51,7 @@ def solve(
     or accuracy=None, everything is fixed and nothing judged.
 
     Args:
-        problem: the PDE.
+        problem: the PDE; or a `Family` of them, for a `Surrogate` (docs/families.md).
         settings: all choices by key, as in presets and `--set`, where they come as one mapping.
         out: a folder to record the run in, with checkpoints on the way; it must not exist, unless resumed.
         reference: to measure errors against.
@@ -75,6 +76,14 @@ def solve(
         PcpinnError: for anything the user can correct; nothing has been written then, except by a march that reaches its time
             limit or diverges on the way.
     """
+    other = solver_of(problem)
+    if other is not None:
+        more = {"reference": reference, "start": start, "quantity": quantity}
+        refused = [key for key, value in more.items() if value is not None]
+        if refused:
+            raise PcpinnError(f"{refused[0]}= is for single problems", f"leave {refused[0]} out")
+        common: dict[str, Any] = {"out": out, "progress": progress or usual_progress(), "record": record}
+        return other(problem, settings, **common, resume=resume, on=on, **choices)
     given = settings if isinstance(settings, Settings) else {"accuracy": USUAL_ACCURACY, **(settings or {})}
     chosen = settings_of("pcpinn", problem, given, choices)
     options: dict[str, Any] = {

@@ -125,6 +125,7 @@ class Method:
         offer: slot, what was chosen for earlier slots, whether the problem is over time -> what there is for it.
         solver: (problem, settings, ...) -> Solution, with the options of `pcpinn.solve` (or `pcpinn.infer`).
         inverse: whether it is for inverse problems.
+        family: whether it is for families of problems.
         presets: what it changes of presets that were made for another method, by preset.
     """
 
@@ -132,11 +133,13 @@ class Method:
     offer: Callable[[str, Chosen, bool], Offer | Refusal]
     solver: Callable[..., Any]
     inverse: bool = False
+    family: bool = False
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 METHODS: Registry[Method] = Registry("method", "methods")
 INVERSE_METHODS: Registry[Method] = Registry("method for inverse problems", "inverse_methods")
+FAMILY_METHODS: Registry[Method] = Registry("method for families", "family_methods")
 
 
 def offer_discretisation(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal:

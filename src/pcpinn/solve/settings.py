@@ -18,7 +18,7 @@ from ..problem.shape_base import SpaceTime
 from ..recipes import Key, R, Recipe, Registry, as_text, convert
 from ..train import TorchOptimiser
 from .march.recipe import March
-from .method import INVERSE_METHODS, METHODS, REGISTRIES, SLOTS, Method, Offer, Options, Refusal
+from .method import FAMILY_METHODS, INVERSE_METHODS, METHODS, REGISTRIES, SLOTS, Method, Offer, Options, Refusal
 from .recipes import NewtonMethod
 
 BARE = {"iterations": "optimiser"}  # short keys that several recipes may have, and whose they are
@@ -101,6 +101,7 @@ class Settings:
         """Plain data for JSON."""
         recipes = {slot: recipe.to_dict() for slot, recipe in self.recipes.items()}
         facts = {"method": self.method.name, "inverse": self.method.inverse, "over_time": self.over_time}
+        facts |= {"family": True} if self.method.family else {}
         return {**facts, **recipes}
 
     @classmethod
@@ -117,7 +118,7 @@ class Settings:
                     keys = {k: v for k, v in data[slot].items() if k != "name"}
                     keys = {k: float("inf") if k == "time_limit" and v is None else v for k, v in keys.items()}
                     asked[slot] = _recorded(REGISTRIES[slot], slot, data[slot]["name"])(**keys)
-            methods = INVERSE_METHODS if data["inverse"] else METHODS
+            methods = FAMILY_METHODS if data.get("family") else INVERSE_METHODS if data["inverse"] else METHODS
             return resolve(_recorded(methods, "method", data["method"]), bool(data["over_time"]), asked)
         except (KeyError, TypeError, AttributeError) as error:
             raise PcpinnError(

@@ -1,0 +1,184 @@
+"""Equations of many parameters at once: residuals and matrices of a batch of samples, on a device.
+
+All samples share mesh, shape functions, constraints and the pattern of the matrix; mu enters through extended points alone.
+So one vectorised evaluation of the problem's functions serves the whole batch, and a matrix is one row of entries.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from ..discretize.batches import Batch, contracted, scatter
+from ..discretize.finite_elements import FiniteElements
+from ..discretize.integrand import Integrand
+from .equations import CHUNK_ENTRIES, SampledEquations
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Where the entries of a sparse matrix (N, N) stand: rows in order, as in CSR."""
+
+    size: int
+    indptr: np.ndarray
+    indices: np.ndarray
+    device: torch.device
+
+    @cached_property
+    def transposition(self) -> Tensor:
+        """Which entry stands at the mirrored place of each; the pattern is symmetric."""
+        numbers = sp.csr_matrix(
+            (np.arange(1, len(self.indices) + 1), self.indices, self.indptr), shape=(self.size,) * 2
+        )
+        turned = sp.csr_matrix(numbers.T)
+        turned.sort_indices()
+        return torch.from_numpy(turned.data.astype(np.int64) - 1).to(self.device)
+
+    def stacked(self, count: int) -> tuple[Tensor, Tensor]:
+        """Row starts and columns of `count` such matrices along a diagonal."""
+        if count not in self._stacks:
+            nnz, kind = len(self.indices), np.int32 if count * max(len(self.indices), self.size) < 2**31 else np.int64
+            starts = self.indptr[None, :-1].astype(np.int64) + nnz * np.arange(count)[:, None]
+            columns = self.indices[None].astype(np.int64) + self.size * np.arange(count)[:, None]
+            both = np.append(starts.ravel(), nnz * count), columns.ravel()
+            self._stacks.clear()
+            self._stacks[count] = tuple(torch.from_numpy(a.astype(kind)).to(self.device) for a in both)  # type: ignore[assignment]
+        return self._stacks[count]
+
+    @cached_property
+    def _stacks(self) -> dict[int, tuple[Tensor, Tensor]]:
+        return {}
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """S matrices of one pattern: entries (S, nnz)."""
+
+    pattern: Pattern
+    entries: Tensor
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @cached_property
+    def _tensor(self) -> Tensor:
+        starts, columns = self.pattern.stacked(len(self))
+        n = len(self) * self.pattern.size
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "CSR support is in beta state"
+            return torch.sparse_csr_tensor(starts, columns, self.entries.reshape(-1), (n, n), check_invariants=False)
+
+    def apply(self, v: Tensor) -> Tensor:
+        """A_s v_s for v (S, N)."""
+        return (self._tensor @ v.reshape(-1)).reshape(v.shape)
+
+    def to_scipy(self, s: int) -> sp.csr_matrix:
+        """One of them."""
+        p = self.pattern
+        return sp.csr_matrix((self.entries[s].cpu().numpy(), p.indices, p.indptr), shape=(p.size, p.size))
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether all are, but for rounding."""
+        other = self.entries[:, self.pattern.transposition]
+        return bool((self.entries - other).abs().max() <= 1e-10 * self.entries.abs().max())
+
+
+class Assembly(SampledEquations[FiniteElements]):
+    """F(u, mu) by finite elements, with assembled matrices."""
+
+    def weak(self, v: Tensor, mu: Tensor) -> Tensor:
+        """The weak form (S, N) of values that satisfy the constraints."""
+        result = torch.zeros_like(v)
+        for integrand, batch, some in self._some(len(v), 1):
+            out = self._out(integrand.evaluate, batch, v[some], mu[some])
+            result[some] = scatter(result[some], batch, out, at_once=True)
+        return result
+
+    # --- matrices ---------------------------------------------------------------------------------------------------
+
+    def linearise(self, u: Tensor | None, mu: Tensor) -> Matrices:
+        """dF/du at u (S, N), or at zero for linear problems: constraints are rows, their columns eliminated."""
+        mu = mu.to(self.device)
+        pattern, slots, fixed = self._layout
+        v = (
+            torch.zeros(len(mu), self.size, dtype=torch.float64, device=self.device)
+            if u is None
+            else self.satisfied(u, mu)
+        )
+        entries = fixed.expand(len(mu), -1).clone()
+        at = {id(batch): k for k, (_, batch) in enumerate(self.parts)}
+        for integrand, batch, some in self._some(len(mu), (1 + self.form.mesh.dimension) * self.form.components):
+            jacobian = self._out(integrand.jacobian, batch, v[some], mu[some])
+            for i, j, keep, where in slots[at[id(batch)]]:
+                local = contracted(batch, i, j, jacobian[:, :, :, i, :, j])  # (z, e, b, b')
+                entries[some].index_add_(1, where, local.flatten(1)[:, keep])
+        return Matrices(pattern, entries)
+
+    @property
+    def pattern(self) -> Pattern:
+        """Of all matrices."""
+        return self._layout[0]
+
+    @cached_property
+    def _layout(self) -> tuple[Pattern, list[list[tuple[int, int, Tensor, Tensor]]], Tensor]:
+        """The pattern; by batch and pair of components, which local entries are kept and where they go; constant entries."""
+        n, constraints = self.size, self.equation.constraints
+        kept = np.ones(n, dtype=bool)
+        kept[constraints.constrained[constraints.master < 0]] = False
+        target = np.arange(n)
+        slave = constraints.master >= 0
+        target[constraints.constrained[slave]] = constraints.master[slave]
+        diagonal = np.arange(n) * n + np.arange(n)
+        tied = constraints.constrained[slave] * n + constraints.master[slave]
+        mirrored = constraints.master[slave] * n + constraints.constrained[slave]
+        keys, found = [diagonal, tied, mirrored], []
+        C = range(self.form.components)
+        for _, batch in self.parts:
+            own = []
+            for i in C:
+                for j in C:
+                    rows, columns = (batch.unknowns[k].cpu().numpy() for k in (i, j))
+                    pairs = target[rows][:, :, None] * n + target[columns][:, None, :]
+                    both = (kept[target[rows]][:, :, None] & kept[target[columns]][:, None, :]).ravel()
+                    which = np.flatnonzero(both)
+                    own.append((i, j, which, pairs.ravel()[which]))
+                    keys.append(np.unique(own[-1][3]))
+            found.append(own)
+        pattern = np.unique(np.concatenate(keys))
+        rows, columns = np.divmod(pattern, n)
+        indptr = np.searchsorted(rows, np.arange(n + 1)).astype(np.int32)
+        made = Pattern(n, indptr, columns.astype(np.int32), self.device)
+        fixed = np.zeros(len(pattern))
+        fixed[np.searchsorted(pattern, diagonal[constraints.constrained])] = 1.0
+        fixed[np.searchsorted(pattern, tied)] = -1.0
+
+        def moved(a: np.ndarray) -> Tensor:
+            return torch.from_numpy(a).to(self.device)
+
+        slots = [[(i, j, moved(w), moved(np.searchsorted(pattern, k))) for i, j, w, k in own] for own in found]
+        return made, slots, moved(fixed)
+
+    # --- points -----------------------------------------------------------------------------------------------------
+
+    def _some(self, count: int, factor: int) -> Iterator[tuple[Integrand, Batch, slice]]:
+        """Batches of cells, with as many samples at a time as fit."""
+        state = (1 + self.form.mesh.dimension) * self.form.components
+        for integrand, batch in self.parts:
+            step = max(1, CHUNK_ENTRIES // (batch.dx.numel() * state * factor))
+            for start in range(0, count, step):
+                yield integrand, batch, slice(start, start + step)
+
+    def _out(self, function: Callable[..., Tensor], batch: Batch, v: Tensor, mu: Tensor) -> Tensor:
+        """An integrand or its derivative at the points of all samples: (z, e, q, ...)."""
+        x, n = batch.points, batch.outward
+        points = torch.cat([mu[:, None, :].expand(-1, len(x), -1), x.expand(len(mu), -1, -1)], dim=2)
+        out = self.called(function, points.flatten(0, 1), n.repeat(len(mu), 1), batch.state(v))
+        return out.unflatten(0, (len(mu), *batch.dx.shape))

@@ -1,0 +1,79 @@
+"""A mesh that is fine enough for all problems of a family: discrete solutions at a few parameters decide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from torch import Tensor
+
+from ..discretize.discrete_equation import DiscreteEquation
+from ..discretize.finite_elements import FiniteElements
+from ..discretize.linear_solves import solve_sparse
+from ..discretize.nonlinear import first_linearisation, solve_newton
+from ..errors import PcpinnError
+from ..mesh.mesh import Mesh
+from ..mesh.refine import refined
+from ..mesh.slab_mesh import AnyMesh
+from ..problem.shape_base import Domain
+from ..progress import Progress
+from ..solve.adapt.level import Elements, Level
+from ..solve.adapt.wish import Wish, first_mesh
+from ..solve.build import make_mesh
+from ..solve.settings import Settings
+from .family import Family
+
+_SHARE = 0.3  # of the accuracy that the discretisation may take
+_SOME = 4  # parameters at random, beside the middle and ends of ranges
+_MOST = {1: 20_000, 2: 12_000, 3: 12_000}  # degrees of freedom, by dimension
+
+
+def choose_mesh(family: Family, settings: Settings, progress: Progress) -> tuple[AnyMesh, Settings]:
+    """The mesh that was asked for; or, for a steady family and an accuracy, one refined until that is within reach.
+
+    Returns the settings with the degree that goes with it.
+    """
+    wish, base = Wish(settings), family.base
+    accuracy = settings.run.accuracy
+    if accuracy is None or not wish.adaptable or base.domain.has_time or isinstance(base.domain, Mesh):
+        return make_mesh(base, settings), settings
+    settings = wish.settings(base.domain.dimension).with_recipe("network", settings.network)
+    mesh = first_mesh(base, settings)
+    elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
+    shape = base.domain if isinstance(base.domain, Domain) else None
+    while True:
+        worst = max(_error(family, mu, mesh, elements) for mu in _tried(family))
+        size = FiniteElements(base, mesh, elements.degree, element=elements.element).size
+        progress.note(
+            f"{size} degrees of freedom: discretisation error at most {worst:.1e} at {len(_tried(family))} parameters"
+        )
+        grown = size * 2**mesh.dimension
+        if worst <= _SHARE * accuracy or grown > _MOST[mesh.dimension]:
+            return mesh, replace(settings, asked={**settings.asked, "mesh.degree": elements.degree})
+        mesh = refined(mesh, shape)
+
+
+def _tried(family: Family) -> list[Tensor]:
+    """The middle, a few ends of ranges, and a few at random."""
+    ends = [mu for _, mu in family.corners(most=4)]
+    return [family.middle, *ends, *family.sample(_SOME, seed=1)]
+
+
+def _error(family: Family, mu: Tensor, mesh: Mesh, elements: Elements) -> float:
+    problem = family.at(mu)
+    coarse, fine = elements.on(problem, mesh), elements.finer(problem, mesh)
+    try:
+        level = Level(coarse, _solution(coarse), fine, _solution(fine))
+    except PcpinnError as error:
+        where = ", ".join(f"{n}={v:.3g}" for n, v in zip(family.labels[:6], mu.tolist(), strict=False))
+        raise PcpinnError(
+            f"at {where} there is no discrete solution: {error.problem}", f"narrow the range; {error.remedy}"
+        ) from error
+    return level.largest(level.errors)
+
+
+def _solution(form: FiniteElements) -> np.ndarray:
+    equation = DiscreteEquation(form)
+    first = first_linearisation(equation)
+    u = solve_sparse(first.A, first.b)
+    return u if first.exact_at(u) else solve_newton(equation, u)

@@ -1,0 +1,49 @@
+"""A network of a family at the nodes of a discretisation, for many parameters at once."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..discretize.equation import Nodes
+from ..network.protocol import Network
+
+_ROWS = 65_536
+
+
+class NodalNetwork:
+    """u_theta at nodes.
+
+    Args:
+        network: on (z, x).
+        nodes: where the degrees of freedom sit.
+    """
+
+    def __init__(self, network: Network, nodes: Nodes) -> None:
+        self.network = network
+        like = network.theta
+        self.points = torch.as_tensor(nodes.points, dtype=like.dtype, device=like.device)
+        self._point_of = torch.as_tensor(nodes.point_of, device=like.device)
+        self._component_of = torch.as_tensor(nodes.component_of, device=like.device)
+
+    def extended(self, z: Tensor) -> Tensor:
+        """Points (S M, K + d), sample by sample."""
+        z, x = z.to(self.points), self.points
+        return torch.cat([z[:, None].expand(-1, len(x), -1), x.expand(len(z), -1, -1)], dim=2).flatten(0, 1)
+
+    @torch.no_grad()
+    def values(self, z: Tensor) -> Tensor:
+        """(S, N) for scaled parameters (S, K)."""
+        points = self.extended(z)
+        parts = [self.network(points[k : k + _ROWS]) for k in range(0, len(points), _ROWS)]
+        at = torch.cat(parts).reshape(len(z), len(self.points), -1)
+        return at[:, self._point_of, self._component_of].double()
+
+    def nodes(self, z: Tensor) -> Nodes:
+        """The degrees of freedom of all samples as those of one function on extended points."""
+        offset = (torch.arange(len(z), device=self.points.device) * len(self.points))[:, None]
+        return Nodes(
+            self.extended(z).cpu().numpy(),
+            (offset + self._point_of).reshape(-1).cpu().numpy(),
+            self._component_of.repeat(len(z)).cpu().numpy(),
+        )

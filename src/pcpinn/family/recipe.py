@@ -1,0 +1,80 @@
+"""What families read: the recipe of their loss, and what they have for each slot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..discretize.in_time import Simplices, Slabs
+from ..errors import PcpinnError
+from ..mesh.meshing import Meshing
+from ..network.recipe import MLP
+from ..network.trunk_branch import TrunkBranch
+from ..precondition import PRECONDITIONERS, Separable, Stages, TimeOrder
+from ..precondition.auto_lu import AutoLU
+from ..recipes import Recipe
+from ..solve.method import LOSSES, Chosen, Offer, Options, Refusal, offer_optimisers
+from ..train import GaussNewton
+
+
+@LOSSES.register
+@dataclass(frozen=True)
+class Sampled(Recipe):
+    """The preconditioned residual over samples of the parameters, fresh ones in every step.
+
+    Attributes:
+        samples: parameters in a step.
+        krylov_steps: steps of conjugate gradients or GMRES with the P of the nearest anchor.
+        anchors: most anchors.
+        anchor_target: anchors are added until the Krylov steps leave at most this part of a solution.
+        adaptive: part of the samples that is drawn near parameters where the error was large.
+        validation: parameters on which the answer is judged.
+    """
+
+    samples: int = 96
+    krylov_steps: int = 8
+    anchors: int = 6
+    anchor_target: float = 0.05
+    adaptive: float = 0.3
+    validation: int = 64
+
+    name: ClassVar[str] = "sampled"
+    positive: ClassVar[tuple[str, ...]] = ("samples", "krylov_steps", "anchors", "anchor_target", "validation")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.adaptive <= 0.9:
+            raise PcpinnError(
+                f"adaptive={self.adaptive:g} is outside [0, 0.9]", "it is a part of the samples, usually 0.3"
+            )
+
+
+NETWORK = MLP(width=32, depth=3, features="none")
+_NOT_READ = {
+    "certify": "a family is always estimated: its verdict is over parameters",
+    "precision": "families are solved in float64",
+}
+
+
+def offer_family(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal:
+    """The recipes of families."""
+    if slot == "time":
+        if not over_time:
+            return Refusal("the problems do not depend on time")
+        return Offer(Slabs(), (Simplices, Slabs), why="families are solved for all times at once")
+    if slot == "mesh":
+        return Offer(Meshing(), (Meshing,), why="families are solved with finite elements")
+    if slot == "preconditioner":
+        slabs = (TimeOrder,) if isinstance(chosen.get("time"), Slabs) else ()
+        general = tuple(P for P in PRECONDITIONERS if P not in (Stages, TimeOrder, Separable))
+        why = "it does not fit this problem"
+        return Offer(AutoLU(), (*general, *slabs), {"dense": "P^-1 A is never held here"}, why)
+    if slot == "network":
+        return Offer(NETWORK, (MLP, TrunkBranch), why="a family's network takes parameters beside the place")
+    if slot == "optimiser":
+        return offer_optimisers(GaussNewton(iterations=200))
+    if slot == "newton":
+        return Refusal("every step of a nonlinear family is one of Newton's method at the network's own values")
+    if slot == "loss":
+        return Offer(Sampled(), (Sampled,))
+    return Offer(Options(), without=_NOT_READ)

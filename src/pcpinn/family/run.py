@@ -1,0 +1,326 @@
+"""One run of a family: checks, mesh, anchors, training in rounds, judgement over unseen parameters, record."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..errors import AccuracyWarning, PcpinnError
+from ..mesh.slab_mesh import AnyMesh
+from ..network.trunk_branch import TrunkBranch
+from ..progress import Progress
+from ..solution.folder import finish_run
+from ..solution.reference import ERRORS
+from ..solution.result import Result
+from ..solution.verdict import SAFETY, USUAL_ACCURACY, Verdict, judge
+from ..solve.build import make_network, make_optimiser, make_preconditioner
+from ..solve.conduct import Run, check_training
+from ..solve.method import FAMILY_METHODS, Method
+from ..solve.settings import Settings, problem_is_over_time, resolve
+from ..solve.solvable import solves
+from ..train import GaussNewton, Optimiser, Snapshot, Stopping, Training, train
+from .anchors import Anchors
+from .assembly import Assembly
+from .checks import check_family, check_memory
+from .choose_mesh import choose_mesh
+from .discretise import AnySystem, make_system
+from .estimate import Estimator
+from .family import Family
+from .loss import ROUND, FamilyLoss
+from .parameters import Distribution
+from .recipe import NETWORK, offer_family
+from .sampling import Sampling
+from .surrogate import Surrogate, percentile
+
+_LOOK = 16  # parameters of such a look
+_STALLED = 4  # rounds without a gain of a tenth
+_USUAL_LIMIT = 600.0  # seconds, where an accuracy is asked for
+_FEW = 8  # parameters up to which one perceptron sees them all
+_VALIDATION_SEED = 1_000_003
+
+
+@solves(Family)
+def solve_family(
+    family: Family,
+    settings: Settings | Mapping[str, Any] | None = None,
+    *,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    record: Mapping[str, Any] | None = None,
+    resume: bool = False,
+    on: AnyMesh | None = None,
+    **choices: Any,
+) -> Surrogate:
+    """A network for all problems of a family; arguments as of `pcpinn.solve`.
+
+    `accuracy` (0.01 if not given) is the relative L2 error that 95 % of the parameters are to have; the verdict tells whether
+    they do, by estimates at unseen parameters.
+
+    Raises:
+        PcpinnError: for anything the user can correct; nothing has been written then.
+    """
+    chosen = family_settings(family, settings, choices)
+    run = FamilyRun(family, chosen, out=out, progress=progress, record=record, resume=resume, on=on)
+    surrogate = run.carry_out()
+    if surrogate.verdict.reached is False:
+        warnings.warn(surrogate.verdict.message, AccuracyWarning, stacklevel=3)
+    return surrogate
+
+
+def family_settings(
+    family: Family, settings: Settings | Mapping[str, Any] | None, choices: Mapping[str, Any]
+) -> Settings:
+    """What a family is to be solved with: settings that are complete already, or choices that complete the defaults."""
+    if isinstance(settings, Settings):
+        return settings.updated(choices)
+    given = {"accuracy": USUAL_ACCURACY, **(settings or {}), **choices}
+    return resolve(FAMILY_METHODS.find("family"), problem_is_over_time(family.base), given)
+
+
+class FamilyRun:
+    """One run, from set-up to record.
+
+    Args:
+        family: what to solve.
+        settings: how.
+        on: an existing mesh.
+        options: of `Run`.
+    """
+
+    def __init__(self, family: Family, settings: Settings, on: AnyMesh | None = None, **options: Any) -> None:
+        base = family.base
+        self.family = family
+        check_training(base, settings, None)
+        check_family(family)
+        settings, self.why = _with_network(family, settings)
+        self.own = Run(settings, base.name, base.unknowns, kind="family", **options)
+        self.own.facts |= {"parameters": family.to_list(), "outside": family.outside}
+        self.progress = self.own.progress
+        self.mesh = self.own.mesh_of(base, on, lambda: self._choose(settings))
+        self.settings = self.own.settings
+        self.progress.stage("assembly")
+        device = self.own.device
+        self.system: AnySystem = make_system(family, self.mesh, self.settings, device)
+        self.network = make_network(base, self.mesh, self.settings, parameters=family.count)
+        self._check_memory()
+        self.progress.stage("preconditioner")
+        loss = self.settings.loss
+        self.anchors = Anchors(self.system, lambda form: make_preconditioner(self.settings, form), loss.krylov_steps)
+        self.anchors.choose(loss.anchors, loss.anchor_target, self.settings.run.seed)
+        self.progress.note(_about(self.anchors))
+        self._set_unit()
+        sampling = Sampling(family, loss.samples, loss.adaptive, self.settings.run.seed)
+        self.loss = FamilyLoss(self.network, self.system, self.anchors, sampling)
+        self.optimiser, self.optimiser_why = self._optimiser()
+
+    def _choose(self, settings: Settings) -> AnyMesh:
+        mesh, self.own.settings = choose_mesh(self.family, settings, self.own.progress)
+        return mesh
+
+    def _check_memory(self) -> None:
+        entries = len(self.system.pattern.indices) if isinstance(self.system, Assembly) else 0
+        loss, weights = self.settings.loss, self.network.parameter_count
+        memory = self.settings.run.memory
+        if self.own.device.type == "cuda":
+            memory = max(memory, torch.cuda.get_device_properties(self.own.device).total_memory / 2**31)
+        check_memory(self.family, loss.samples, self.system.size, entries, loss.krylov_steps, weights, memory)
+
+    def _set_unit(self) -> None:
+        """Outputs in the units of the solutions, field by field, where these are much larger or smaller than 1."""
+        mu = self.family.value(self.anchors.z)
+        A = self.system.linearise(None, mu)
+        u = self.anchors.inverse(A, self.system.right_side(mu), self.anchors.z)
+        size = self.system.sizes(u).mean(0) / self.system.sizes(torch.ones_like(u[:1]))[0]
+        usual = ~(torch.isfinite(size) & (size > 0)) | ((size > 0.1) & (size < 10))
+        unit = torch.where(usual, 1.0, size).to(self.network.output_scale)
+        components = torch.tensor([f.components for f in self.family.base.unknowns], device=unit.device)
+        self.network.output_scale = unit[0] if len(unit) == 1 else unit.repeat_interleave(components)
+
+    def _optimiser(self) -> tuple[Optimiser, str]:
+        optimiser, why = make_optimiser(self.settings, self.network, self.loss.size)
+        if isinstance(optimiser, GaussNewton) and not optimiser.sample and optimiser.matrix in ("auto", "gram"):
+            rows = max(2 * self.network.parameter_count, 4000)  # parameters are redrawn, so that rows need not be many
+            optimiser = replace(optimiser, sample=rows)
+        return optimiser, why
+
+    # --- training -------------------------------------------------------------------------------------------------------
+
+    def carry_out(self) -> Surrogate:
+        """Train in rounds, judge, record."""
+        own, settings = self.own, self.settings
+        state = self.optimiser.start(self.loss, settings.run.seed)
+        own.ready()
+        own.begin(self.mesh)
+        checkpoints, snapshot = own.checkpoints(self.network.theta)
+        estimator = self._estimator()
+        training: Training | None = None
+        reason, iterations = "iterations", settings.optimiser.iterations
+        self.progress.stage(f"training ({self.optimiser.label})", iterations)
+        limit = self._time_limit
+        done = 0 if snapshot is None else snapshot.iteration
+        while training is None or (done < iterations and reason == "iterations"):
+            until = min(iterations, (done // ROUND + 1) * ROUND)
+            stopping = Stopping(until, 0.0, limit, 0)
+            training = train(
+                self.loss, self.optimiser, stopping, state, self.progress, checkpoints, snapshot, announce=False
+            )
+            done, reason = training.iterations, training.reason
+            if snapshot is not None:
+                state = snapshot.state
+            self.loss.settle(done)
+            snapshot = Snapshot(
+                done, training.seconds, self.network.theta.detach().clone(), state, training.history, self.loss.state()
+            )
+            if reason == "iterations":
+                reason = self._look(estimator, done)
+        assert training is not None
+        return self._conclude(replace(training, reason=reason), estimator)
+
+    @property
+    def _time_limit(self) -> float:
+        """Seconds of training; to an accuracy, what the set-up has left of the whole."""
+        limit = self.settings.run.time_limit
+        if self.settings.run.accuracy is None:
+            return limit
+        return max(1.0, (limit if math.isfinite(limit) else _USUAL_LIMIT) - self.own.setup_s)
+
+    def _estimator(self) -> Estimator:
+        return Estimator(self.family, self.mesh, self.settings, self.network, self.anchors.z, self.system, self.anchors)
+
+    def _look(self, estimator: Estimator, done: int) -> str:
+        """After a round: whether the accuracy is reached, or nothing is gained any more."""
+        asked, fresh = self.settings.run.accuracy, self.loss.fresh
+        if asked is None:
+            return "iterations"
+        recent = sum(fresh[-ROUND:]) / len(fresh[-ROUND:])
+        if 0.6 * recent <= asked / SAFETY:
+            self._refresh(estimator)
+            p95 = percentile(estimator.errors(self._unseen(_LOOK))["total"])
+            self.progress.note(f"iteration {done}: estimated error {p95:.1e} for 95 % of {_LOOK} unseen parameters")
+            if SAFETY * p95 <= asked and SAFETY * percentile(self._judged(estimator)["total"]) <= asked:
+                return "tolerance"
+        before = fresh[-(_STALLED + 1) * ROUND : -_STALLED * ROUND]
+        if len(before) == ROUND and recent > 0.9 * sum(before) / ROUND:
+            return "stagnation"
+        return "iterations"
+
+    def _refresh(self, estimator: Estimator) -> None:
+        """P of a nonlinear family's finer discretisation is that of the network's present values."""
+        if not self.system.linear:
+            estimator.forget()
+
+    def _unseen(self, count: int) -> torch.Tensor:
+        return self.family.scaled(self.family.sample(count, seed=_VALIDATION_SEED + self.settings.run.seed))
+
+    def _judged(self, estimator: Estimator) -> dict[str, torch.Tensor]:
+        return estimator.errors(self._unseen(self.settings.loss.validation))
+
+    # --- record ---------------------------------------------------------------------------------------------------------
+
+    def _conclude(self, training: Training, estimator: Estimator) -> Surrogate:
+        self.progress.stage("errors")
+        self._refresh(estimator)
+        try:
+            found = self._judged(estimator)
+            parts: dict[str, Any] = {k: _summary(v) for k, v in found.items()}
+        except PcpinnError as error:  # the answer stands without it
+            self.progress.note(f"no error estimate: {error.problem}")
+            parts = {}
+        errors: dict[str, Any] = dict.fromkeys(ERRORS)
+        for key, name in (("training", "training"), ("discretisation", "discretisation"), ("total", "estimate")):
+            errors[name] = parts[key]["p95"] if key in parts else None
+        result = self.own.result(
+            dofs=self.system.size,
+            parameters=self.network.parameter_count,
+            iterations=training.iterations,
+            stopped_by=training.reason,
+            loss=training.loss,
+            seconds=training.seconds,
+            optimiser=self.optimiser.label,
+            optimiser_reason=self.optimiser_why,
+            discretisation=self.system.form.name,
+            mesh=self.mesh,
+            preconditioner=self.loss.describe(),
+            errors=errors,
+            certificate={"how": f"95 % of {self.settings.loss.validation} unseen parameters, {estimator.how}"},
+            error_history=[],
+            family={
+                "count": self.family.count,
+                "names": list(self.family.labels),
+                "anchors": self.anchors.z.tolist(),
+                "network": {"kind": self.settings.network.name, "why": self.why},
+                "samples": self.settings.loss.samples,
+                "fresh_errors": [float(f"{e:.4g}") if math.isfinite(e) else None for e in self.loss.fresh],
+                "errors": parts,
+            },
+        )
+        result["verdict"] = self._verdict(training, errors).to_dict()
+        surrogate = Surrogate(
+            self.network,
+            self.family.base.unknowns,
+            self.mesh,
+            Result(result),
+            training.history,
+            self.settings.to_dict(),
+            None,
+            self.family,
+            self.anchors.z,
+            self.family,
+        )
+        surrogate.kept |= {"family": self.family, "estimator": estimator}
+        if self.own.out is not None:
+            finish_run(self.own.out, self.network, training.history, surrogate.result)
+        return surrogate
+
+    def _verdict(self, training: Training, errors: Mapping[str, Any]) -> Verdict:
+        asked, estimate = self.settings.run.accuracy, errors["estimate"]
+        if estimate is None:
+            return judge(asked, {}, "estimate")
+        if training.reason == "time limit":
+            limited_by, advice = "time", None
+        elif errors["discretisation"] > errors["training"]:
+            limited_by, advice = "mesh", "give a finer mesh (size=...) or a higher degree"
+        elif training.reason == "stagnation":
+            limited_by, advice = "network", "give a larger network (width=64) and more samples, or narrow the ranges"
+        else:
+            limited_by, advice = "iterations", None
+        return judge(asked, {"all": estimate}, limited_by, advice)
+
+
+def _with_network(family: Family, settings: Settings) -> tuple[Settings, str]:
+    """The network that was asked for, or the one that fits the number and kind of parameters; and why."""
+    if any(key.partition(".")[0] == "network" for key in settings.asked):
+        return settings, "asked for"
+    functions = [n for n, p in family.parameters.items() if not isinstance(p, Distribution)]
+    if family.count <= _FEW and not functions:
+        return settings, f"{family.count} parameters: one perceptron sees them beside the place"
+    what = f"{functions[0]!r} is a function" if functions else f"{family.count} parameters"
+    keys = {k: getattr(NETWORK, k) for k in NETWORK.schema()}
+    why = f"{what}: functions of the place, combined by a branch, learn them apart"
+    return settings.with_recipe("network", TrunkBranch(**keys)), why
+
+
+def _about(anchors: Anchors) -> str:
+    left = anchors.quality[-1]
+    kind = "conjugate gradients" if anchors.symmetric else "GMRES"
+    return f"{len(anchors.z)} anchors: {anchors.steps} steps of {kind} leave at most {left:.1e} of a solution"
+
+
+def _summary(values: torch.Tensor) -> dict[str, float | None]:
+    def number(v: float) -> float | None:
+        return v if math.isfinite(v) else None
+
+    return {
+        "mean": number(float(values.mean())),
+        "p95": number(percentile(values)),
+        "worst": number(float(values.max())),
+    }
+
+
+FAMILY_METHODS.register(Method("family", offer_family, solve_family, family=True))

@@ -1,0 +1,98 @@
+"""Equations over slabs of time for many parameters at once: products with dF/du by directional derivatives, no matrix kept.
+
+With U (S, L, n) the values at time levels, F = test R(trial_0 U, trial_1 U): see discretize/slabs.py. The samples are treated as
+more moments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from ..discretize.batches import scatter
+from ..discretize.discrete_equation import DiscreteEquation
+from ..discretize.slabs import TimeSlabs
+from .equations import CHUNK_ENTRIES, SampledEquations
+from .family import Family
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """dF/du of S samples at values u (S, N); None stands for zero."""
+
+    system: SlabSystem
+    u: Tensor | None
+    mu: Tensor
+
+    symmetric = False
+
+    def apply(self, v: Tensor) -> Tensor:
+        """A_s v_s for v (S, N)."""
+        u = torch.zeros_like(v) if self.u is None else self.u
+        return self.system.along(u, v, self.mu)
+
+    def to_scipy(self, s: int) -> sp.csr_matrix:
+        """One of them, assembled."""
+        equation = DiscreteEquation(self.system.discretisation(self.mu[s]), linear=self.system.linear)
+        zero = np.zeros(self.system.size)
+        return equation.linearise(zero if self.u is None else self.u[s].cpu().numpy()).A
+
+
+class SlabSystem(SampledEquations[TimeSlabs]):
+    """F(u, mu) over slabs of time, of scheme radau or gauss."""
+
+    def __init__(self, family: Family, form: TimeSlabs, device: torch.device) -> None:
+        self._trial = [torch.from_numpy(t.toarray()).to(device) for t in form.scheme.trial]  # (Q, L)
+        self._test = torch.from_numpy(form.scheme.test.toarray()).to(device)  # (L, Q)
+        super().__init__(family, form, device)
+
+    def linearise(self, u: Tensor | None, mu: Tensor) -> Derivative:
+        """dF/du at u (S, N), or at zero."""
+        return Derivative(self, u, mu.to(self.device))
+
+    def along(self, u: Tensor, v: Tensor, mu: Tensor) -> Tensor:
+        """dF/du v at u: constraints are rows, their columns do not count elsewhere."""
+        inner = v.clone()
+        inner[:, self.constrained] = torch.where(self.master >= 0, v[:, self.master], 0.0)
+        at = self.satisfied(u, mu)
+        return self.as_rows(torch.func.jvp(lambda w: self.weak(w, mu), (at,), (inner,))[1], v - inner)
+
+    def weak(self, v: Tensor, mu: Tensor) -> Tensor:
+        """R (S, N) of values that satisfy the constraints, differentiable in them."""
+        table = v.unflatten(1, (-1, self.form.layer_size))  # (S, L, n)
+        now, rate = (torch.einsum("ql,sln->sqn", t, table) for t in self._trial)
+        S, Q = now.shape[:2]
+        now, rate = now.flatten(0, 1), rate.flatten(0, 1)
+        moments = torch.from_numpy(np.array(self.form.scheme.moments)).to(self.device).repeat(S)
+        mus = mu.repeat_interleave(Q, 0)
+        tested = v.new_zeros(S * Q, self.form.layer_size)
+        for integrand, batch in self.parts:
+            x, n = batch.points, batch.outward
+            state = 2 * (1 + self.form.mesh.space.dimension) * self.form.components
+            step = max(1, CHUNK_ENTRIES // (batch.dx.numel() * state))
+            rows = []
+            for k in range(0, S * Q, step):
+                some = slice(k, k + step)
+                m, t = mus[some], moments[some]
+                places = torch.cat(
+                    [
+                        m[:, None].expand(-1, len(x), -1),
+                        x.expand(len(m), -1, -1),
+                        t[:, None, None].expand(-1, len(x), 1),
+                    ],
+                    dim=2,
+                )
+                normals = torch.cat([n, torch.zeros_like(n[:, :1])], 1).repeat(len(m), 1)
+                jet = batch.jet(now[some], rate[some])
+                out = self.called(integrand.evaluate, places.flatten(0, 1), normals, jet)
+                rows.append(
+                    scatter(
+                        torch.zeros_like(now[some]), batch, out.unflatten(0, (len(m), *batch.dx.shape)), at_once=True
+                    )
+                )
+            tested = tested + torch.cat(rows)
+        return torch.einsum("lq,sqn->sln", self._test, tested.unflatten(0, (S, Q))).flatten(1)

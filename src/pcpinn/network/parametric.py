@@ -1,0 +1,76 @@
+"""A perceptron on (z, x): parameters z of a family beside the place. At given z it is a perceptron of x alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from .dense import Architecture, DenseNetwork
+from .initialisation import initialise_layer
+
+
+class ParametricNetwork(DenseNetwork):
+    """The first layer sees the features of x and, scaled to [-1, 1] already, K parameters; x has the box and the features.
+
+    Args:
+        architecture, lower, upper, outputs, generator, dtype: as of the perceptron of x.
+        parameters: K.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        lower: Sequence[float],
+        upper: Sequence[float],
+        outputs: int,
+        parameters: int,
+        generator: torch.Generator,
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
+        super().__init__(architecture, lower, upper, outputs, generator, dtype)
+        self.numbers = parameters
+        out, fan_in = self._shapes[0]
+        self._shapes[0] = (out, fan_in + parameters)
+        theta = torch.empty(sum(o * i + o for o, i in self._shapes), dtype=torch.float64)
+        for weight, bias in self.layers(theta):
+            initialise_layer(weight, bias, architecture.initialisation, generator)
+        self.theta = nn.Parameter(theta.to(dtype))
+
+    @property
+    def inputs(self) -> int:
+        """Number K + d of coordinates: parameters first."""
+        return self.numbers + len(self.centre)
+
+    def encode(self, x: Tensor) -> Tensor:
+        """What the first layer sees of (..., K + d): features of the place, then the parameters."""
+        return torch.cat([super().encode(x[..., self.numbers :]), x[..., : self.numbers]], dim=-1)
+
+    def copy_from(self, other: object) -> bool:
+        """As of perceptrons; the number of parameters must be the same."""
+        return isinstance(other, ParametricNetwork) and other.numbers == self.numbers and super().copy_from(other)
+
+    @torch.no_grad()
+    def at(self, z: Tensor) -> DenseNetwork:
+        """The perceptron of x for parameters z (K,): they change the bias of the first layer."""
+        network = DenseNetwork(
+            self.architecture,
+            (self.centre - self.half_width).tolist(),
+            (self.centre + self.half_width).tolist(),
+            self.outputs,
+            torch.Generator(),
+            self.theta.dtype,
+        ).to(self.theta.device)
+        network.frequencies.copy_(self.frequencies)
+        network.centre.copy_(self.centre)
+        network.half_width.copy_(self.half_width)
+        network.output_scale = self.output_scale.clone()
+        own, theirs = self.layers(self.theta), network.layers(network.theta)
+        for (w, b), (v, c) in zip(own[1:], theirs[1:], strict=True):
+            v.copy_(w)
+            c.copy_(b)
+        (w, b), (v, c) = own[0], theirs[0]
+        v.copy_(w[:, : v.shape[1]])
+        c.copy_(b + w[:, v.shape[1] :] @ z.to(w))
+        return network

@@ -1,0 +1,250 @@
+"""u = sum of c_k(z) phi_k(x): a trunk of functions of the place, whose last layer a branch makes from parameters.
+
+For many parameters, or functions of them: the branch is evaluated once per set of parameters, the trunk once per place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from ..errors import PcpinnError
+from .activations import ACTIVATIONS
+from .ansatz import Ansatz
+from .boxed import BoxedNetwork
+from .dense import Architecture, DenseNetwork, split_layers, weight_gradients
+from .initialisation import initialise_layer
+from .recipe import MLP, NETWORKS, Place
+
+
+class TrunkBranchNetwork(BoxedNetwork):
+    """Weights theta: hidden layers of the trunk, then all layers of the branch, whose outputs are the trunk's last layer.
+
+    Args:
+        architecture: of the trunk.
+        lower, upper: box of the place.
+        outputs: components at a point.
+        parameters: K numbers, scaled to [-1, 1].
+        branch: (width, depth) of the branch.
+        generator: of the first weights.
+        dtype: of weights and values.
+    """
+
+    frequencies: Tensor
+    ansatz: Ansatz | None
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        lower: Sequence[float],
+        upper: Sequence[float],
+        outputs: int,
+        parameters: int,
+        branch: tuple[int, int],
+        generator: torch.Generator,
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
+        super().__init__(lower, upper, outputs, dtype)
+        self.architecture, self.numbers, self.branch = architecture, parameters, branch
+        trunk = DenseNetwork(architecture, lower, upper, outputs, generator, dtype)
+        self.trunk = (trunk,)  # in a tuple: its own weights, which are never used, are not among the network's
+        self.register_buffer("frequencies", trunk.frequencies.clone())
+        hidden, head = trunk.layer_shapes[:-1], trunk.layer_shapes[-1]
+        width, depth = branch
+        sizes = [parameters] + [width] * depth + [head[0] * (head[1] + 1)]
+        self._trunk_shapes = hidden
+        self._branch_shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
+        theta = torch.empty(sum(o * i + o for o, i in (*hidden, *self._branch_shapes)), dtype=torch.float64)
+        for weight, bias in (*self._layers(theta)[0], *self._layers(theta)[1]):
+            initialise_layer(weight, bias, architecture.initialisation, generator)
+        self.theta = nn.Parameter(theta.to(dtype))
+        self._activation = ACTIVATIONS[architecture.activation]
+
+    @property
+    def inputs(self) -> int:
+        """Number K + d of coordinates: parameters first."""
+        return self.numbers + len(self.centre)
+
+    def _layers(self, theta: Tensor) -> tuple[list[tuple[Tensor, Tensor]], list[tuple[Tensor, Tensor]]]:
+        """Of the trunk (hidden ones) and of the branch."""
+        at = sum(o * i + o for o, i in self._trunk_shapes)
+        return split_layers(theta[:at], self._trunk_shapes), split_layers(theta[at:], self._branch_shapes)
+
+    def encode(self, x: Tensor) -> Tensor:
+        """What the trunk's first layer sees of places (..., d)."""
+        trunk = self.trunk[0]
+        if trunk.theta.device != x.device:
+            trunk.to(x.device)
+        for name in ("frequencies", "centre", "half_width"):  # those of a file, after loading
+            setattr(trunk, name, getattr(self, name))
+        return trunk.encode(x)
+
+    def bare(self, theta: Tensor, x: Tensor) -> Tensor:
+        """Points (..., K + d) -> (..., outputs), without the ansatz."""
+        K = self.numbers
+        return self.combined(self.hidden(theta, self.encode(x[..., K:])), self.head(theta, x[..., :K]))
+
+    def hidden(self, theta: Tensor, encoded: Tensor, fused: bool = False) -> Tensor:
+        """phi (..., width) at encoded places."""
+        return _through(self._layers(theta)[0], encoded, self._activation.fused if fused else self._activation.value)
+
+    def head(self, theta: Tensor, z: Tensor, fused: bool = False) -> Tensor:
+        """c (..., outputs, width + 1) for scaled parameters (..., K)."""
+        *inner, (weight, bias) = self._layers(theta)[1]
+        a = _through(inner, z, self._activation.fused if fused else self._activation.value)
+        return nn.functional.linear(a, weight, bias).unflatten(-1, (self.outputs, -1))
+
+    def combined(self, phi: Tensor, c: Tensor) -> Tensor:
+        """(..., outputs) of phi (..., width) and c (..., outputs, width + 1)."""
+        return ((c[..., :-1] * phi[..., None, :]).sum(-1) + c[..., -1]) * self.output_scale
+
+    def place(self, points: Tensor) -> PlacedProduct:
+        """The network at points (n, K + d) that stay where they are."""
+        return PlacedProduct(self, points)
+
+    @torch.no_grad()
+    def jacobian(self, x: Tensor, component: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+        """d u_component / d theta at points (n, K + d), one output each (n,): (n, p) of `dtype`. An ansatz is not in it."""
+        K, activation = self.numbers, self._activation
+        trunk, branch = self._layers(self.theta)
+        result = torch.empty(len(x), self.parameter_count, dtype=dtype or x.dtype, device=x.device)
+        at = sum(o * i + o for o, i in self._trunk_shapes)
+        seen, slopes = _swept(trunk, self.encode(x[:, K:]), activation, last_is_linear=False)
+        inner, bends = _swept(branch, x[:, :K], activation, last_is_linear=True)
+        c = nn.functional.linear(inner[-1], *branch[-1]).unflatten(-1, (self.outputs, -1))
+        chosen = c[torch.arange(len(x), device=x.device), component]  # (n, width + 1)
+        phi = seen[-1]
+        delta = chosen[:, :-1] * self.output_scale.expand(self.outputs)[component, None] * slopes[-1]
+        weight_gradients(result[:, :at], trunk, seen[:-1], slopes[:-1], delta)
+        one_hot = nn.functional.one_hot(component, self.outputs).to(x.dtype) * self.output_scale
+        with_one = torch.cat([phi, torch.ones_like(phi[:, :1])], dim=1)
+        weight_gradients(result[:, at:], branch, inner, bends, (one_hot[:, :, None] * with_one[:, None, :]).flatten(1))
+        return result
+
+    def copy_from(self, other: object) -> bool:
+        """Take the weights of another one of the same architecture and box; False if it is not one."""
+        same = (
+            isinstance(other, TrunkBranchNetwork)
+            and other.architecture == self.architecture
+            and (other.numbers, other.branch, other.outputs) == (self.numbers, self.branch, self.outputs)
+            and all(torch.equal(getattr(other, k).cpu(), getattr(self, k).cpu()) for k in ("centre", "half_width"))
+        )
+        if same and isinstance(other, TrunkBranchNetwork):
+            self.output_scale = other.output_scale.clone().to(self.theta)
+            with torch.no_grad():
+                self.theta.copy_(other.theta)
+                self.frequencies.copy_(other.frequencies)
+        return same
+
+    @torch.no_grad()
+    def at(self, z: Tensor) -> DenseNetwork:
+        """The perceptron of x for parameters z (K,): the trunk with the last layer that the branch gives it."""
+        network = DenseNetwork(
+            self.architecture,
+            (self.centre - self.half_width).tolist(),
+            (self.centre + self.half_width).tolist(),
+            self.outputs,
+            torch.Generator(),
+            self.theta.dtype,
+        ).to(self.theta.device)
+        for name in ("frequencies", "centre", "half_width"):
+            getattr(network, name).copy_(getattr(self, name))
+        network.output_scale = self.output_scale.clone()
+        *hidden, (weight, bias) = network.layers(network.theta)
+        for (v, c), (w, b) in zip(hidden, self._layers(self.theta)[0], strict=True):
+            v.copy_(w)
+            c.copy_(b)
+        head = self.head(self.theta, z.to(self.theta))
+        weight.copy_(head[:, :-1])
+        bias.copy_(head[:, -1])
+        return network
+
+
+class PlacedProduct:
+    """A trunk and branch at points (n, K + d) that stay where they are: each place and each set of parameters counts once."""
+
+    def __init__(self, network: TrunkBranchNetwork, points: Tensor) -> None:
+        self.network, K = network, network.numbers
+        self._z, self._z_of = torch.unique(points[:, :K], dim=0, return_inverse=True)
+        places, self._x_of = torch.unique(points[:, K:], dim=0, return_inverse=True)
+        self._encoded = network.encode(places)
+        S, M = len(self._z), len(places)
+        self._grid = self._z_of * M + self._x_of if 2 * len(points) >= S * M else None
+
+    def evaluate(self, theta: Tensor, fused: bool = False) -> Tensor:
+        """(n, outputs) for any weights (p,)."""
+        network = self.network
+        phi, c = network.hidden(theta, self._encoded, fused), network.head(theta, self._z, fused)
+        if self._grid is None:
+            return network.combined(phi[self._x_of], c[self._z_of])
+        all_ = torch.einsum("mw,sow->smo", phi, c[..., :-1]) + c[:, None, :, -1]
+        return (all_ * network.output_scale).flatten(0, 1)[self._grid]
+
+    @torch.no_grad()
+    def values(self) -> Tensor:
+        """(n, outputs) for the network's present weights."""
+        return self.evaluate(self.network.theta.detach())
+
+    @torch.no_grad()
+    def bend(self, theta: Tensor, v: Tensor) -> Tensor:
+        """d^2/dt^2 of the values at theta + t v, t = 0: (n, outputs)."""
+
+        def along(weights: Tensor) -> Tensor:
+            return torch.func.jvp(self.evaluate, (weights,), (v,))[1]
+
+        return torch.func.jvp(along, (theta,), (v,))[1]
+
+
+def _through(layers: Sequence[tuple[Tensor, Tensor]], a: Tensor, activation: Any) -> Tensor:
+    for w, c in layers:
+        a = activation(nn.functional.linear(a, w, c))
+    return a
+
+
+def _swept(
+    layers: Sequence[tuple[Tensor, Tensor]], a: Tensor, activation: Any, last_is_linear: bool
+) -> tuple[list[Tensor], list[Tensor]]:
+    """What each layer sees (and, of a last one that is not linear, gives), and slopes of the activations."""
+    inputs, slopes = [a], []
+    for w, c in layers[: len(layers) - last_is_linear]:
+        z = nn.functional.linear(inputs[-1], w, c)
+        slopes.append(activation.derivative(z))
+        inputs.append(activation.value(z))
+    return inputs, slopes
+
+
+@NETWORKS.register
+@dataclass(frozen=True)
+class TrunkBranch(MLP):
+    """Trunk and branch, u = sum of c_k(parameters) phi_k(x), for families of many parameters or functions.
+
+    Attributes:
+        width, depth: of the trunk; its width is the number of functions phi_k.
+        branch_width, branch_depth: of the network of the parameters.
+    """
+
+    branch_width: int = 32
+    branch_depth: int = 2
+
+    name: ClassVar[str] = "trunk-branch"
+    positive: ClassVar[tuple[str, ...]] = ("width", "depth", "branch_width", "branch_depth")
+    not_negative: ClassVar[tuple[str, ...]] = ()
+
+    def build(self, place: Place, seed: int, dtype: torch.dtype) -> DenseNetwork:
+        """Raises: PcpinnError, since a single problem has no parameters for a branch."""
+        raise PcpinnError("network=trunk-branch is for families of problems", "use network=mlp")
+
+    def of_one(self) -> MLP:
+        """The trunk: a perceptron of the same keys."""
+        return MLP(**{key: getattr(self, key) for key in MLP.schema()})
+
+    def build_family(self, place: Place, parameters: int, seed: int, dtype: torch.dtype) -> Any:
+        """With weights drawn from a seed."""
+        generator = torch.Generator().manual_seed(seed)
+        box = list(place.lower), list(place.upper)
+        branch = self.branch_width, self.branch_depth
+        return TrunkBranchNetwork(self.architecture(place), *box, place.outputs, parameters, branch, generator, dtype)

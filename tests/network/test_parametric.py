@@ -1,0 +1,61 @@
+"""Networks of families: at given parameters they are perceptrons of the place; Jacobians against automatic ones."""
+
+import pytest
+import torch
+
+from pcpinn.network.recipe import MLP, Place
+from pcpinn.network.trunk_branch import TrunkBranch
+from pcpinn.solution.folder import read_network, write_network
+
+PLACE = Place([0.0, -1.0], [2.0, 1.0], 2)
+RECIPES = [MLP(width=5, depth=2), TrunkBranch(width=5, depth=2, features="none", branch_width=4, branch_depth=2)]
+
+
+@pytest.fixture(params=RECIPES, ids=lambda r: r.name)
+def network(request):
+    made = request.param.build_family(PLACE, 3, 0, torch.float64)
+    made.output_scale = torch.tensor([0.7, 20.0], dtype=torch.float64)  # a unit for each output
+    return made
+
+
+def points(n=6):
+    generator = torch.Generator().manual_seed(1)
+    z = 2 * torch.rand(2, 3, generator=generator, dtype=torch.float64) - 1
+    x = torch.rand(n // 2, 2, generator=generator, dtype=torch.float64)
+    return z, x, torch.cat([z.repeat_interleave(len(x), 0), x.repeat(2, 1)], 1)
+
+
+def test_at_given_parameters(network):
+    z, x, both = points()
+    values = network(both).reshape(2, len(x), 2)
+    for k in range(2):
+        assert torch.allclose(network.at(z[k])(x), values[k], atol=1e-14)
+
+
+def test_jacobian(network):
+    _, _, both = points()
+    component = torch.arange(len(both)) % 2
+    rows = torch.func.jacrev(lambda t: network.evaluate(t, both).gather(1, component[:, None])[:, 0])(network.theta)
+    assert torch.allclose(network.jacobian(both, component), rows, atol=1e-13)
+
+
+def test_placed(network):
+    _, _, both = points()
+    placed, theta = network.place(both), network.theta.detach()
+    assert torch.allclose(placed.evaluate(theta), network(both), atol=1e-14)
+    assert torch.allclose(placed.values(), network(both), atol=1e-14)
+    v = torch.randn(len(theta), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    h = 1e-3
+    difference = (
+        network.evaluate(theta + h * v, both) - 2 * network(both) + network.evaluate(theta - h * v, both)
+    ) / h**2
+    assert torch.allclose(placed.bend(theta, v), difference, rtol=1e-3, atol=1e-4)
+
+
+def test_on_disk(network, tmp_path):
+    write_network(tmp_path / "network.safetensors", network)
+    again = read_network(tmp_path / "network.safetensors")
+    _, _, both = points()
+    assert torch.equal(again(both), network(both))
+    other = RECIPES[0].build_family(PLACE, 3, 1, torch.float64)
+    assert other.copy_from(again) == (type(other) is type(again))
