@@ -146,6 +146,7 @@ def _train(
         "optimiser.iterations": 0,
         "start_iterations": 0,
         "scales": scales(level.units, problem, float(np.sqrt(level.space.quadrature.dx.sum() * np.ptp(steps.times)))),
+        **({"device": "cpu"} if problem.dimension == 1 else {}),  # many small steps: a GPU would wait for each
     }
     settings = limits_of(wish.settings(problem.dimension, chosen), limits)
     return march(problem, settings, progress=progress, mesh=SlabMesh(mesh, steps.times), out=out, resume=resume)
