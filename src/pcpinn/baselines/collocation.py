@@ -15,12 +15,14 @@ from ..errors import PcpinnError
 from ..mesh.points import boundary_size, interior_points, spacing_of
 from ..mesh.slab_mesh import ENDS, AnyMesh
 from ..network.ansatz import Located
+from ..network.dense import DenseNetwork
 from ..network.protocol import Network
 from ..problem.problem import Problem
 from ..solve.settings import Settings
 from ..strong.conditions import Spacing, named_terms
 from ..strong.form import Term, strong_residual
 from ..strong.hard import make_ansatz
+from ..strong.local_heads import head_rows
 from ..train import Loss, graph
 from .piece import Draw, Piece, RepeatedPiece
 from .recipe import Collocation
@@ -129,6 +131,20 @@ class StrongLoss(Loss):
         last = 1 + len(self.terms)
         equations = self._with_penalties(losses[0] + losses[last:].sum())
         return [equations, losses[1:last].sum()] if self.terms else [equations]
+
+    def head_jacobian(self) -> tuple[Tensor, Tensor] | None:
+        """Row by row at the points; None for networks and pieces of which nothing is known here."""
+        network = self.network
+        if not isinstance(network, DenseNetwork) or network.ansatz is not None or self.pieces or self._equations:
+            return None
+        n = len(self.points)
+
+        def inside(net: Any) -> Tensor:
+            return (strong_residual(self.pointwise, net, self.points) * n**-0.5).reshape(-1)
+
+        rows = [head_rows(inside, network, (1, n, network.outputs))]
+        rows += [head_rows(term.residual, network, term.shape) for term in self.terms]
+        return torch.cat([r for r, _ in rows]), torch.cat([J for _, J in rows])
 
     def adapt(self, iteration: int) -> int:
         """Let pieces whose turn it is change weights and points."""
