@@ -127,10 +127,11 @@ class StrongLoss(Loss):
 
     def groups(self) -> list[Tensor]:
         """Weighted: the equations with what pieces add, and all conditions together."""
-        losses = torch.stack(self.part_losses()) * self.weights
+        # Not as one tensor: the gradient of a group must not run through the others, with zeros.
+        losses = [w * own for w, own in zip(self.weights, self.part_losses(), strict=True)]
         last = 1 + len(self.terms)
-        equations = self._with_penalties(losses[0] + losses[last:].sum())
-        return [equations, losses[1:last].sum()] if self.terms else [equations]
+        equations = self._with_penalties(torch.stack([losses[0], *losses[last:]]).sum())
+        return [equations, torch.stack(losses[1:last]).sum()] if self.terms else [equations]
 
     def head_jacobian(self) -> tuple[Tensor, Tensor] | None:
         """Row by row at the points; None for networks and pieces of which nothing is known here."""
