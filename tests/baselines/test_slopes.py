@@ -31,6 +31,18 @@ def test_the_activation_is_tanh_of_n_a_z():
         torch.testing.assert_close(loss.network(x), base(x))
 
 
+def test_neurons_may_have_slopes_of_their_own():
+    loss = loss_of("laaf", per="neuron", factor=4.0)
+    slopes = loss.network.parts(loss.theta)["slopes"]
+    assert slopes.shape == (2, loss.network._template[0].base.layers(loss.theta)[0][0].shape[0])
+    (gradient,) = torch.autograd.grad(loss.loss(), loss.theta)
+    assert torch.count_nonzero(loss.network.parts(gradient)["slopes"]) == slopes.numel()
+    torch.testing.assert_close(loss.network(loss.points), loss_of("laaf", factor=4.0).network(loss.points))
+    with torch.no_grad():
+        slopes[0] *= 3.0
+    assert slopes_of(loss).tolist() == pytest.approx([0.75, 0.25])
+
+
 def test_slope_recovery_by_hand():
     with_term, without = loss_of("laaf", slope_weight=3.0), loss_of("laaf", slope_weight=0.0)
     assert with_term.loss().item() == pytest.approx(without.loss().item() + 3 / math.e)

@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from pcpinn.catalog.prepared import read_prepared, write_prepared
-from pcpinn.catalog.task import find_task
+from pcpinn.catalog.task import catalog_task, find_task
 from pcpinn.errors import PcpinnError
 from pcpinn.files import read_tensors, write_tensors
+from pcpinn.mesh.slab_mesh import SlabMesh
 
 QUICK = {"width": 5, "depth": 1, "iterations": 4, "device": "cpu"}
 TASKS = {
@@ -51,6 +52,20 @@ def test_training_may_still_change(tmp_path):
     chosen = task.settings
     assert (chosen.optimiser.iterations, chosen.run.seed, chosen.network.width) == (2, 3, 7)
     assert task.run().result["iterations"] == 2
+
+
+@pytest.mark.parametrize("name", ["poisson2d-c", "wave1d-c", "heat2d-vc"])
+def test_a_file_for_all_methods_on_the_strong_form(name, tmp_path):
+    """Made with one of them, a preset of theirs holds in the file for each as it does without the file."""
+    own = {"width": 5, "device": "cpu"}
+    write_prepared(catalog_task(name, "pinnacle-quick", own, reference=False, method="pinn"), tmp_path / "a.pcpinn")
+    for method in ("pinn", "pinn-w", "lra", "multiadam", "vpinn", "laaf", "fbpinn"):
+        again = read_prepared(tmp_path / "a.pcpinn", {"seed": 3}, method=method)
+        direct = catalog_task(name, "pinnacle-quick", {**own, "seed": 3}, reference=False, method=method)
+        assert again.settings == direct.settings
+    assert isinstance(again.mesh, SlabMesh) == (name == "heat2d-vc")
+    with pytest.raises(PcpinnError, match="no preset 'pinnacle-quick'"):
+        read_prepared(tmp_path / "a.pcpinn", {})
 
 
 @pytest.mark.parametrize(("key", "value"), [("cells", "9"), ("size", "0.1"), ("curved", "false"), ("steps", "3")])

@@ -65,6 +65,10 @@ def test_two_graphs_serve_any_number_of_steps(replayed):
     assert steps.try_out()
     assert [len(steps(most)) for most in (12, 7, 2, 1)] == [5, 5, 1, 1]
     assert len(replayed) == 2
+    steps = Fused(
+        Adam(), problem, Adam().start(problem, 0), at_once=20
+    )  # halves serve a loss that changes every tenth step
+    assert [len(steps(most)) for most in (30, 10, 9, 4, 10)] == [20, 10, 5, 1, 10]
 
 
 def test_history_has_every_step_and_ends_on_time(replayed):

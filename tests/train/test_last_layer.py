@@ -5,10 +5,12 @@ from cases import task
 
 from pcpinn import Dirichlet, Interval, PcpinnError, Problem
 from pcpinn.baselines.collocation import collocation_loss
+from pcpinn.catalog.task import catalog_task
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.solve.build import make_network
 from pcpinn.solve.method import METHODS
 from pcpinn.solve.settings import resolve
+from pcpinn.solve.without_system import mesh_for_points
 from pcpinn.train import Loss
 from pcpinn.train.last_layer import LastLayer, head_jacobian
 
@@ -39,6 +41,22 @@ def test_jacobian_against_rows():
     rows = [torch.autograd.grad(value, loss.theta, retain_graph=True)[0][-size:] for value in again]
     torch.testing.assert_close(J, torch.stack(rows))
     torch.testing.assert_close(r, again.detach())
+
+
+@pytest.mark.parametrize("problem", ["poisson2d-cg", "ns2d-c", "ks", "gs", "wave1d-c"])
+def test_rows_at_points_are_the_columns(problem):
+    """Several components, fluxes on walls, periodic sides, initial rates, nonlinear terms."""
+    keys = {"collocation": 15, "boundary_points": 12, "device": "cpu", "waves": 4, "precision": "float64"}
+    settled = catalog_task(problem, "pinnacle-quick", keys, reference=False, method="random-features")
+    mesh = mesh_for_points(settled.problem, settled.settings)
+    network = make_network(settled.problem, mesh, settled.settings)
+    loss = collocation_loss(settled.problem, mesh, network, settled.settings)
+    with torch.no_grad():
+        loss.theta.copy_(torch.linspace(-1, 1, len(loss.theta)))
+    r, J = head_jacobian(loss.residual, loss.theta, network.head_size)
+    own, rows = loss.head_jacobian()
+    torch.testing.assert_close(own, r)
+    torch.testing.assert_close(rows, J, rtol=1e-9, atol=1e-9 * float(J.abs().max()))
 
 
 @pytest.mark.parametrize(("power", "steps"), [(0, 2), (3, 8)])

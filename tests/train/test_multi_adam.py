@@ -3,6 +3,7 @@ import torch
 from torch import nn
 
 from pcpinn.train import Adam, Loss
+from pcpinn.train.fused import Steps
 from pcpinn.train.multi_adam import MultiAdam
 
 
@@ -50,3 +51,17 @@ def test_groups_of_a_loss_without_them_are_the_loss():
             return (self.point**2).sum()
 
     assert [float(g.detach()) for g in Plain().groups()] == [5.0]
+
+
+def test_steps_of_a_graph_are_the_plain_ones(monkeypatch):
+    """As on a GPU, where several steps are one captured graph."""
+    monkeypatch.setattr("pcpinn.train.graph.capture", lambda work: work)
+    monkeypatch.setattr("pcpinn.train.graph.warm_up", lambda work: [work() for _ in range(3)])
+    plain, batched, optimiser = Bowls(1e3, 1.0), Bowls(1e3, 1.0), MultiAdam(0.1)
+    state, own = optimiser.start(plain, 0), optimiser.start(batched, 0)
+    steps = Steps(lambda: optimiser.update(batched, own), batched.theta, list(own.values()), at_once=4)
+    assert steps.try_out()
+    losses = [loss for most in (9, 3, 1) for loss in steps(most)]
+    assert losses == [optimiser.step(plain, state) for _ in range(7)]
+    assert torch.equal(plain.theta, batched.theta)
+    assert all(torch.equal(own[key], state[key]) for key in state)

@@ -15,14 +15,16 @@ from ..errors import PcpinnError
 from ..mesh.points import boundary_size, interior_points, spacing_of
 from ..mesh.slab_mesh import ENDS, AnyMesh
 from ..network.ansatz import Located
+from ..network.dense import DenseNetwork
 from ..network.protocol import Network
 from ..problem.problem import Problem
 from ..solve.settings import Settings
 from ..strong.conditions import Spacing, named_terms
 from ..strong.form import Term, strong_residual
 from ..strong.hard import make_ansatz
-from ..train import Loss
-from .piece import Draw, Piece
+from ..strong.local_heads import head_rows
+from ..train import Loss, graph
+from .piece import Draw, Piece, RepeatedPiece
 from .recipe import Collocation
 
 EQUATIONS = "equations"
@@ -47,6 +49,7 @@ class StrongLoss(Loss):
 
     Attributes:
         weights: (k,) of the parts: equations, terms, what pieces add.
+        captures: whether changes of pieces are captured as graphs.
     """
 
     def __init__(
@@ -71,17 +74,28 @@ class StrongLoss(Loss):
         self.weights = torch.ones(len(self.names), dtype=points.dtype, device=points.device)
         self._changes = {what for piece in pieces for what in piece.changes}
         self._equations = equations
+        self.captures = points.device.type == "cuda"
+        self._sizes: list[int] | None
+        self._graphs: dict[int, tuple[Callable[[], None], list[Tensor]]]
         self.take_points(points)
-        self._try_out()
+        self._sizes = self._try_out()
 
     @property
     def theta(self) -> torch.nn.Parameter:
         """The weights (p,)."""
         return self.network.theta
 
+    @property
+    def sizes(self) -> list[int]:
+        """Numbers of residuals of the parts."""
+        if self._sizes is None:
+            self._sizes = self._try_out()
+        return self._sizes
+
     def take_points(self, points: Tensor) -> None:
         """Replace the points inside."""
         self.points, self.layout = points, self.layout + 1
+        self._sizes, self._graphs = None, {}
         ansatz = self.network.ansatz
         self._located = None if ansatz is None else Located(ansatz, points, self.network.outputs)
 
@@ -113,10 +127,25 @@ class StrongLoss(Loss):
 
     def groups(self) -> list[Tensor]:
         """Weighted: the equations with what pieces add, and all conditions together."""
-        losses = torch.stack(self.part_losses()) * self.weights
+        # Not as one tensor: the gradient of a group must not run through the others, with zeros.
+        losses = [w * own for w, own in zip(self.weights, self.part_losses(), strict=True)]
         last = 1 + len(self.terms)
-        equations = self._with_penalties(losses[0] + losses[last:].sum())
-        return [equations, losses[1:last].sum()] if self.terms else [equations]
+        equations = self._with_penalties(torch.stack([losses[0], *losses[last:]]).sum())
+        return [equations, torch.stack(losses[1:last]).sum()] if self.terms else [equations]
+
+    def head_jacobian(self) -> tuple[Tensor, Tensor] | None:
+        """Row by row at the points; None for networks and pieces of which nothing is known here."""
+        network = self.network
+        if not isinstance(network, DenseNetwork) or network.ansatz is not None or self.pieces or self._equations:
+            return None
+        n = len(self.points)
+
+        def inside(net: Any) -> Tensor:
+            return (strong_residual(self.pointwise, net, self.points) * n**-0.5).reshape(-1)
+
+        rows = [head_rows(inside, network, (1, n, network.outputs))]
+        rows += [head_rows(term.residual, network, term.shape) for term in self.terms]
+        return torch.cat([r for r, _ in rows]), torch.cat([J for _, J in rows])
 
     def adapt(self, iteration: int) -> int:
         """Let pieces whose turn it is change weights and points."""
@@ -124,9 +153,24 @@ class StrongLoss(Loss):
         for piece in self.pieces:
             if piece.every:
                 if iteration % piece.every == 0:
-                    piece.adapt(self, iteration)
+                    self._replayed(piece, iteration)
                 waiting.append(piece.every - iteration % piece.every)
         return min(waiting)
+
+    def _replayed(self, piece: Piece, iteration: int) -> None:
+        """Let a piece change the loss; on a GPU from a graph, where the work is the same each time."""
+        if not (self.captures and isinstance(piece, RepeatedPiece)):
+            piece.adapt(self, iteration)
+            return
+        drawn = piece.draw(self, iteration)
+        if id(piece) not in self._graphs:
+            kept = [z.clone() for z in drawn]
+            captured = graph.try_capture(lambda: piece.change(self, kept), [self.weights])
+            self._graphs[id(piece)] = (captured or (lambda: piece.change(self, kept)), kept)
+        replay, inputs = self._graphs[id(piece)]
+        for z, new in zip(inputs, drawn, strict=True):
+            z.copy_(new)
+        replay()
 
     def random(self, iteration: int) -> np.random.Generator:
         """Random numbers of a piece, the same for a resumed training."""
@@ -171,10 +215,10 @@ class StrongLoss(Loss):
             loss = loss if penalty is None else loss + penalty
         return loss
 
-    def _try_out(self) -> None:
-        """What fails, fails here: with a message, before anything is written."""
+    def _try_out(self) -> list[int]:
+        """Sizes of all parts. What fails, fails here: with a message, before anything is written."""
         try:
-            self.residual()
+            return [len(part) for part in self.parts()]
         except PcpinnError as error:
             if self.points.device.type == "cpu":
                 raise

@@ -6,6 +6,4 @@ from ..network.subdomains import FBPINN
 from ..solve.method import METHODS
 from .strong_method import strong_method
 
-METHODS.register(
-    strong_method("fbpinn", network=FBPINN(), width=50)
-)  # four such networks have the weights of one of 100
+METHODS.register(strong_method("fbpinn", network=FBPINN(), width=64, depth=4, boundary_weight=100.0))

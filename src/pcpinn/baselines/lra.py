@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
+from torch import Tensor
 
 from ..errors import PcpinnError
 from ..solve.method import LOSSES, METHODS
-from .piece import Piece, Seen
+from .piece import Piece, RepeatedPiece, Seen
 from .recipe import Collocation
 from .strong_method import strong_method
 
 
 @dataclass(frozen=True)
-class GradientWeights(Piece):
+class GradientWeights(RepeatedPiece):
     """w_i <- (1 - a) w_i + a max|grad L_r| / mean|grad w_i L_i|, L_r the equations, whose weight stays one."""
 
     every: int = 10
@@ -23,14 +24,15 @@ class GradientWeights(Piece):
 
     changes = ("weights",)
 
-    def adapt(self, loss: Seen, iteration: int) -> None:
+    def change(self, loss: Seen, drawn: list[Tensor]) -> None:
         """Measure the gradients, then move the weights a little."""
         losses = loss.part_losses()
-        equations, *others = (torch.autograd.grad(own, loss.theta, retain_graph=True)[0].abs() for own in losses)
-        for k, gradient in enumerate(others, start=1):
-            size = loss.weights[k] * gradient.mean()
-            if size > 0:  # a condition that holds exactly keeps its weight
-                loss.weights[k] = (1 - self.rate) * loss.weights[k] + self.rate * equations.max() / size
+        gradients = [torch.autograd.grad(own, loss.theta, retain_graph=True)[0].abs() for own in losses]
+        with torch.no_grad():
+            old, largest = loss.weights[1:], gradients[0].max()
+            sizes = old * torch.stack([g.mean() for g in gradients[1:]])
+            new = (1 - self.rate) * old + self.rate * largest / sizes
+            old.copy_(torch.where(sizes > 0, new, old))  # a condition that holds exactly keeps its weight
 
 
 @LOSSES.register
@@ -60,4 +62,4 @@ class LRA(Collocation):
         return [GradientWeights(self.every, self.rate)]
 
 
-METHODS.register(strong_method("lra", LRA()))
+METHODS.register(strong_method("lra", LRA(), every=1))

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ..solve.method import LOSSES, METHODS
-from .piece import Piece, Seen
+from .piece import Piece, RepeatedPiece, Seen
 from .recipe import Collocation
 from .strong_method import strong_method
 
 
-def kernel_trace(residual: Tensor, theta: Tensor, probes: int, generator: torch.Generator | None = None) -> Tensor:
-    """trace(J J^T) of J = d residual (m,) / d theta, by random signs: E ||J^T z||^2; exactly, row by row, for 0 probes."""
-    m = len(residual)
-    if probes:
-        signs = 2.0 * torch.randint(0, 2, (probes, m), generator=generator).to(residual) - 1
-    else:
-        signs = torch.eye(m, dtype=residual.dtype, device=residual.device)
-    total = sum((torch.autograd.grad(residual, theta, z, retain_graph=True)[0] ** 2).sum() for z in signs)
-    return torch.as_tensor(total).to(residual) / max(1, probes)
+def kernel_trace(residual: Tensor, theta: Tensor, signs: Tensor | None = None) -> Tensor:
+    """trace(J J^T) of J = d residual (m,) / d theta, by random signs (k, m): E ||J^T z||^2; exactly, row by row, without any."""
+    rows = torch.eye(len(residual), dtype=residual.dtype, device=residual.device) if signs is None else signs
+    squares = [(torch.autograd.grad(residual, theta, z, retain_graph=True)[0] ** 2).sum() for z in rows]
+    return torch.stack(squares).sum() / (1 if signs is None else len(signs))
 
 
 @dataclass(frozen=True)
-class KernelWeights(Piece):
+class KernelWeights(RepeatedPiece):
     """w_i = trace(K) / trace(K_ii), with K = J J^T of the residuals as they enter the loss, divided by roots of counts."""
 
     every: int = 100
@@ -34,10 +32,19 @@ class KernelWeights(Piece):
 
     changes = ("weights",)
 
-    def adapt(self, loss: Seen, iteration: int) -> None:
+    def draw(self, loss: Seen, iteration: int) -> list[Tensor]:
+        """(probes, m) signs for each part."""
+        if not self.probes:
+            return []
+        random = loss.random(iteration)
+        signs = [2 * random.integers(0, 2, (self.probes, m), dtype=np.int8) - 1 for m in loss.sizes]
+        return [torch.as_tensor(s).to(loss.weights) for s in signs]
+
+    def change(self, loss: Seen, drawn: list[Tensor]) -> None:
         """Measure the traces, replace the weights."""
-        generator = torch.Generator().manual_seed(int(loss.random(iteration).integers(2**31)))
-        traces = torch.stack([kernel_trace(r, loss.theta, self.probes, generator) for r in loss.parts()])
+        parts = loss.parts()
+        signs: Sequence[Tensor | None] = drawn or [None] * len(parts)
+        traces = torch.stack([kernel_trace(r, loss.theta, z) for r, z in zip(parts, signs, strict=True)])
         known = traces > 0  # a condition that holds whatever the weights has none
         loss.weights.copy_(torch.where(known, traces.sum() / torch.where(known, traces, 1.0), 1.0))
 

@@ -29,6 +29,10 @@ class Seen(Protocol):
     def theta(self) -> nn.Parameter:
         """The weights of the network (p,)."""
 
+    @property
+    def sizes(self) -> list[int]:
+        """Numbers of residuals of the parts."""
+
     def parts(self) -> list[Tensor]:
         """Residuals of the equations, of each condition, of what pieces add; not weighted."""
 
@@ -73,3 +77,19 @@ class Piece:
     def describe(self, loss: Seen) -> dict[str, Any]:
         """Facts for the report."""
         return {}
+
+
+class RepeatedPiece(Piece):
+    """A piece whose change is the same work each time, in place and without a word to the host: a GPU replays it from a graph."""
+
+    def draw(self, loss: Seen, iteration: int) -> list[Tensor]:
+        """Numbers that the change takes and that differ from one iteration to another; always of the same shapes."""
+        return []
+
+    def change(self, loss: Seen, drawn: list[Tensor]) -> None:
+        """Change the loss's weights in place."""
+        raise NotImplementedError
+
+    def adapt(self, loss: Seen, iteration: int) -> None:
+        """Draw, then change."""
+        self.change(loss, self.draw(loss, iteration))

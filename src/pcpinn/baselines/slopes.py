@@ -17,7 +17,7 @@ from .strong_method import strong_method
 
 
 def slopes_of(loss: Seen) -> Tensor:
-    """(k,) trainable slopes of the network's activations.
+    """(k,) trainable slopes of the network's activations; means over neurons where these have slopes of their own.
 
     Raises:
         PcpinnError: when it has none.
@@ -25,7 +25,7 @@ def slopes_of(loss: Seen) -> Tensor:
     slopes = loss.network.parts(loss.theta).get("slopes") if isinstance(loss.network, ModuleNetwork) else None
     if slopes is None:
         raise PcpinnError("slope recovery needs a network with trainable slopes", "use network=laaf or network=gaaf")
-    return slopes
+    return slopes if slopes.ndim == 1 else slopes.mean(1)
 
 
 @dataclass(frozen=True)
@@ -62,5 +62,5 @@ class SlopeCollocation(Collocation):
         return [SlopeRecovery(self.slope_weight)]
 
 
-METHODS.register(strong_method("laaf", SlopeCollocation(), network=LAAF()))
-METHODS.register(strong_method("gaaf", SlopeCollocation(slope_weight=0.0), network=GAAF()))
+METHODS.register(strong_method("laaf", SlopeCollocation(), network=LAAF(), factor=10.0, per="neuron", slope_weight=0.0))
+METHODS.register(strong_method("gaaf", SlopeCollocation(slope_weight=0.0), network=GAAF(), factor=10.0))

@@ -12,7 +12,7 @@ from ..solution.solution import Solution
 from ..solve.linear import solve_with
 from ..solve.method import ALL_FIXED, Chosen, Method, Offer, Options, Refusal, offer_optimisers
 from ..solve.settings import Settings
-from ..solve.without_system import run_without_system
+from ..solve.without_system import mesh_for_points, run_without_system
 from ..train import Adam, GaussNewton, Optimiser
 from .collocation import collocation_loss
 from .recipe import Collocation, offer_all_at_once
@@ -68,7 +68,7 @@ def strong_method(
         "pinnacle": PINNACLE | published,
         "pinnacle-quick": PINNACLE_QUICK | published | (dict(small) if small else {}),
     }
-    return Method(name, offer, partial(solve_strong, name), presets=presets)
+    return Method(name, offer, partial(solve_strong, name), presets=presets, mesh=mesh_for_points)
 
 
 def solve_strong(

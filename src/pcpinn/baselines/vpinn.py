@@ -30,7 +30,7 @@ class VPINN(Collocation):
     """The weak form against products of Legendre polynomials on a grid of subdomains.
 
     Attributes:
-        tests: test functions along each axis of a subdomain; Gauss points are three more.
+        tests: test functions along each axis of a subdomain; Gauss points are twice as many.
         subdomains: along each axis; by default so many that there are about `collocation` Gauss points.
     """
 
@@ -42,7 +42,7 @@ class VPINN(Collocation):
 
     def equations(self, problem: Problem, mesh: AnyMesh, like: Tensor) -> WeakEquations:
         """The weak residual in place of the strong one."""
-        d, nodes = mesh.dimension, self.tests + 3
+        d, nodes = mesh.dimension, 2 * self.tests
         usual = max(1, round((self.collocation / nodes**d) ** (1 / d)))
         return WeakEquations(problem, *mesh.bounds, self.subdomains or usual, self.tests, nodes, like)
 

@@ -147,7 +147,7 @@ def task_of(cell: Cell, device: str | None = None, reference: bool = True) -> Ta
     if cell.file is None:
         return catalog_task(cell.problem, cell.preset, changes, reference=reference, method=cell.method)
     if cell.file.endswith(SUFFIX):
-        baked = dict(baked_changes(read_prepared(Path(cell.file), {})))
+        baked = dict(baked_changes(read_prepared(Path(cell.file), {}, method=cell.method)))
         own = {k: v for k, v in changes.items() if baked.get(k) != v}
         return read_prepared(Path(cell.file), own, method=cell.method)
     task = find_task(cell.file, cell.preset, changes, cell.method)
@@ -159,7 +159,7 @@ def task_of(cell: Cell, device: str | None = None, reference: bool = True) -> Ta
 def baked_changes(task: Task) -> Changes:
     """What a prepared problem has changed of its preset: settings and parameters."""
     entry = CATALOG.find(task.record["problem"])
-    parameters, settings = entry.resolve(task.record["preset"], {})
+    parameters, settings = entry.resolve(task.record["preset"], {}, task.settings.method.name)
     given = task.record.get("problem_parameters") or {}
     changed: dict[str, Any] = {k: v for k, v in given.items() if parameters.get(k) != v}
     usual = {"seed": settings.run.seed, "device": settings.run.device}

@@ -147,7 +147,7 @@ def _cells(
     if strangers and presets == (ACCURACY,):
         base = {"accuracy": STRANGERS_ACCURACY, **base}
     if problem.endswith(SUFFIX):
-        task = read_prepared(Path(problem), {})
+        task = read_prepared(Path(problem), {}, method=method)
         if task.record["source"].get("kind") != "catalog":
             raise PcpinnError(
                 f"{problem} was made from a file", f"name the file itself: {task.record['source']['name']}"

@@ -18,7 +18,6 @@ from ..solve.build import make_mesh
 from ..solve.method import METHODS
 from ..solve.settings import Settings, resolve_preset
 from .begun import as_typed, entry_again
-from .entry import ACCURACY
 from .find import find_entry
 from .task import Task, make_task
 from .user_file import file_entry
@@ -48,7 +47,7 @@ def write_prepared(task: Task, path: Path) -> None:
         known = Interfaces() if task.problem.over_time else interfaces_of(task.problem)
         mesh = known.first_mesh(task.problem, task.settings)
     elif mesh is None:
-        mesh = make_mesh(task.problem, task.settings)
+        mesh = (task.settings.method.mesh or make_mesh)(task.problem, task.settings)
     tensors, names = mesh_tensors(mesh)
     metadata: dict[str, Any] = {
         "prepared": _FORMAT,
@@ -84,12 +83,15 @@ def read_prepared(
         record, source = metadata["record"], metadata["record"]["source"]
         entry = entry_again(source, problem_file, path, find_entry, file_entry)
         parameters = record.get("problem_parameters") or {}
-        given = {**record.get("set", {}), **changes} if record["preset"] == ACCURACY else {}
+        own_preset = (
+            record["preset"] not in entry.presets
+        )  # an accuracy, or a preset of methods: each has its own settings
+        given = {**record.get("set", {}), **changes} if own_preset else {}
         task = make_task(entry, record["preset"], {**parameters, **given}, method, reference=False)
         kept = Settings.from_dict(metadata["settings"])  # after the file, which may define recipes that they name
         over_time, preset = kept.over_time, str(record["preset"])
-        settings = task.settings  # to an accuracy: what was given, and nothing else
-        if preset != ACCURACY:
+        settings = task.settings
+        if not own_preset:
             settings = resolve_preset(METHODS.find(method), kept.method, over_time, kept.asked, preset, changes)
         together = as_typed({**record.get("set", {}), **changes})
         mesh = mesh_from_tensors(tensors, metadata["mesh"], path)

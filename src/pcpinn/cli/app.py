@@ -126,6 +126,9 @@ def prepare(
     accuracy: Annotated[
         float | None, typer.Option(help="Relative L2 error to reach there, from a coarse mesh.")
     ] = None,
+    method: Annotated[
+        str, typer.Option(help="Whose presets and mesh: pcpinn, or a baseline (then for all baselines).")
+    ] = "pcpinn",
     changes: Changes = None,
 ) -> None:
     """Pack mesh, settings and reference of a problem for a machine without a mesher: solve it there with the file."""
@@ -134,7 +137,7 @@ def prepare(
     with standard_output_kept_clean():
         changed = changes_with(changes, accuracy=accuracy)
         usual = ACCURACY if "accuracy" in changed else "default"
-        write_prepared(find_task(name, preset or usual, changed), out)
+        write_prepared(find_task(name, preset or usual, changed, method), out)
     print(out)
 
 

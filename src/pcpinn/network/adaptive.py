@@ -1,4 +1,4 @@
-"""Networks with trainable slopes of their activations (Jagtap et al. 2020): tanh(n a z), a per layer or one for all."""
+"""Networks with trainable slopes of their activations (Jagtap et al. 2020): tanh(n a z), a by layer, by neuron, or one."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ class AdaptiveSlopes(nn.Module):
     """A perceptron with the features of `MLP` whose hidden layers are tanh(factor * slope * z).
 
     Attributes:
-        slopes: (depth,) or (1,), trained; 1 / factor at first, so that the activation is tanh.
+        slopes: (depth,), (depth, width) or (1,), trained; 1 / factor at first, so that the activation is tanh.
     """
 
-    def __init__(self, base: DenseNetwork, slopes: int, factor: float) -> None:
+    def __init__(self, base: DenseNetwork, slopes: tuple[int, ...], factor: float) -> None:
         super().__init__()
         self.base, self.factor = base, factor
-        self.slopes = nn.Parameter(torch.full((slopes,), 1 / factor, dtype=torch.float64))
+        self.slopes = nn.Parameter(torch.full(slopes, 1 / factor, dtype=torch.float64))
 
     def forward(self, scaled: Tensor) -> Tensor:
         """(n, d) scaled points -> (n, outputs)."""
         base = self.base
         a = base.encode(base.centre + base.half_width * scaled)
         *hidden, (weight, bias) = base.layers(base.theta)
-        for (w, c), slope in zip(hidden, self.slopes.expand(len(hidden)), strict=True):
+        for (w, c), slope in zip(hidden, self.slopes.expand(len(hidden), *self.slopes.shape[1:]), strict=True):
             a = torch.tanh(self.factor * slope * nn.functional.linear(a, w, c))
         return nn.functional.linear(a, weight, bias)
 
@@ -58,23 +58,37 @@ class AdaptiveMLP(ModuleRecipe):
     frequencies: PerAxis | None = None
 
     positive: ClassVar[tuple[str, ...]] = ("width", "depth", "factor")
-    per_layer: ClassVar[bool]
+
+    @property
+    def slopes(self) -> tuple[int, ...]:
+        """Shape of the slopes."""
+        raise NotImplementedError
 
     def module(self, place: Place) -> AdaptiveSlopes:
         """The perceptron of an MLP with these keys, and slopes."""
-        keys = {key: getattr(self, key) for key in self.schema() if key != "factor"}
+        keys = {key: getattr(self, key) for key in self.schema() if key in MLP.schema()}
         seed = int(torch.randint(2**31, ()))
         base = MLP(**keys).build(place, seed, torch.float64)
-        return AdaptiveSlopes(base, self.depth if self.per_layer else 1, self.factor)
+        return AdaptiveSlopes(base, self.slopes, self.factor)
 
 
 @NETWORKS.register
 @dataclass(frozen=True)
 class LAAF(AdaptiveMLP):
-    """A multilayer perceptron with activations tanh(n a z), one trainable slope a for each layer."""
+    """A multilayer perceptron with activations tanh(n a z), a trainable slope a for each layer or each neuron.
+
+    Attributes:
+        per: layer or neuron: what has a slope of its own.
+    """
+
+    per: Literal["layer", "neuron"] = "layer"
 
     name: ClassVar[str] = "laaf"
-    per_layer: ClassVar[bool] = True
+
+    @property
+    def slopes(self) -> tuple[int, ...]:
+        """Shape of the slopes."""
+        return (self.depth,) if self.per == "layer" else (self.depth, self.width)
 
 
 @NETWORKS.register
@@ -83,4 +97,8 @@ class GAAF(AdaptiveMLP):
     """A multilayer perceptron with activations tanh(n a z), one trainable slope a for all layers."""
 
     name: ClassVar[str] = "gaaf"
-    per_layer: ClassVar[bool] = False
+
+    @property
+    def slopes(self) -> tuple[int, ...]:
+        """Shape of the slopes."""
+        return (1,)

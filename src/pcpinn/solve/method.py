@@ -9,8 +9,10 @@ from typing import Any, ClassVar, Literal
 from ..discretize.in_time import TIMES, Simplices, Slabs
 from ..errors import PcpinnError
 from ..mesh.meshing import MESHINGS, Differences, Meshing
+from ..mesh.slab_mesh import AnyMesh
 from ..network.recipe import MLP, NETWORKS
 from ..precondition import PRECONDITIONERS, AutoILU, Preconditioning, Separable, Stages, TimeOrder
+from ..problem.problem import Problem
 from ..recipes import Recipe, Registry
 from ..train import Adam, GaussNewton
 from ..train.optimiser import OPTIMISERS, Optimiser
@@ -127,6 +129,7 @@ class Method:
         inverse: whether it is for inverse problems.
         family: whether it is for families of problems.
         presets: what it changes of presets that were made for another method, by preset.
+        mesh: makes the mesh that it takes from problem and settings; None: that of its discretisation.
     """
 
     name: str
@@ -135,6 +138,7 @@ class Method:
     inverse: bool = False
     family: bool = False
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    mesh: Callable[[Problem, Any], AnyMesh] | None = None
 
 
 METHODS: Registry[Method] = Registry("method", "methods")

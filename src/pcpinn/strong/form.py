@@ -82,6 +82,10 @@ class Term(Protocol):
     def size(self) -> int:
         """Number of residuals."""
 
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The same by kind, point and component."""
+
     def residual(self, network: Network) -> Tensor:
         """(size,), scaled so that the sum of squares is the weighted mean over the points, summed over the conditions."""
 
@@ -99,6 +103,11 @@ class PrescribedValues:
     def size(self) -> int:
         """Number of residuals."""
         return len(self.x)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The same by kind, point and component."""
+        return (1, len(self.x), 1)
 
     def residual(self, network: Network) -> Tensor:
         """Scaled mismatch."""
@@ -122,6 +131,11 @@ class PrescribedFlux:
         """Number of residuals."""
         return len(self.x) * len(self.components)
 
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The same by kind, point and component."""
+        return (1, len(self.x), len(self.components))
+
     def residual(self, network: Network) -> Tensor:
         """Scaled mismatch."""
         flux, state = normal_flux(self.pointwise, network, self.x, self.normals)
@@ -144,6 +158,11 @@ class EqualSides:
     def size(self) -> int:
         """Number of residuals."""
         return 2 * len(self.x) * len(self.components)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The same by kind, point and component."""
+        return (2, len(self.x), len(self.components))
 
     def residual(self, network: Network) -> Tensor:
         """Scaled mismatches of value and flux."""

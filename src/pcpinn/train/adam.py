@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -12,11 +10,9 @@ from torch import Tensor
 from torch.optim.adam import adam as torch_adam
 
 from ..errors import PcpinnError
-from . import graph
+from .fused import AT_ONCE, Steps
 from .loss import Loss
 from .optimiser import OPTIMISERS, Advance, Optimiser, State
-
-AT_ONCE = 20  # steps in a graph: between two graphs the GPU waits for the host, a tenth of a step or so
 
 
 @OPTIMISERS.register
@@ -76,69 +72,38 @@ class Adam(Optimiser):
         return super().bind(problem, state)
 
 
-class Fused:
-    """Several steps of Adam as one piece of work without a word to the host: the losses of all are read at its end."""
+class Fused(Steps):
+    """Steps of Adam by torch's one kernel for them."""
 
     def __init__(self, adam: Adam, problem: Loss, state: State, at_once: int = AT_ONCE) -> None:
-        self._adam, self._problem, self._state, self._at_once = adam, problem, state, at_once
-        theta = problem.theta
-        self._losses = torch.zeros(at_once, dtype=theta.dtype, device=theta.device)
+        self._adam, self._problem, self._state = adam, problem, state
         self._count = state["count"].to(torch.float32, copy=True)  # what torch's kernel wants
-        self._graphs: dict[int, Callable[[], None]] = {}
+        super().__init__(self._one, problem.theta, [self._count, *state.values()], at_once)
 
-    def try_out(self) -> bool:
-        """Warm up and capture; whether that succeeded. Weights and state are as before, either way."""
-        live: list[Tensor] = [self._problem.theta, self._count, *self._state.values()]
-        saved = [tensor.detach().clone() for tensor in live]
-        captured = False
-        try:
-            graph.warm_up(lambda: self._steps(1))
-            self._graph(self._at_once)
-            captured = True
-        except (RuntimeError, PcpinnError):  # something in the loss talks to the host
-            with contextlib.suppress(RuntimeError):
-                torch.cuda.synchronize()
-        with torch.no_grad():
-            for tensor, kept in zip(live, saved, strict=True):
-                tensor.copy_(kept)
-        return captured
-
-    def __call__(self, most: int) -> list[float]:
-        """All steps of a graph, or a single one where fewer are left."""
-        k = self._at_once if most >= self._at_once else 1
-        self._graph(k)()
-        return self._losses[:k].tolist()
-
-    def _graph(self, k: int) -> Callable[[], None]:
-        if k not in self._graphs:
-            self._graphs[k] = graph.capture(lambda: self._steps(k))
-        return self._graphs[k]
-
-    def _steps(self, k: int) -> None:
+    def _one(self) -> Tensor:
         a, theta, state = self._adam, self._problem.theta, self._state
-        for i in range(k):
-            loss = self._problem.loss()
-            (gradient,) = torch.autograd.grad(loss, theta)
-            with torch.no_grad():
-                self._losses[i].copy_(loss)
-                torch_adam(
-                    [theta],
-                    [gradient],
-                    [state["mean"]],
-                    [state["square"]],
-                    [],
-                    [self._count],
-                    fused=True,
-                    capturable=theta.device.type == "cuda",
-                    amsgrad=False,
-                    beta1=a.beta1,
-                    beta2=a.beta2,
-                    lr=a.learning_rate,
-                    weight_decay=0.0,
-                    eps=a.epsilon,
-                    maximize=False,
-                )
-        state["count"].add_(k)
+        loss = self._problem.loss()
+        (gradient,) = torch.autograd.grad(loss, theta)
+        with torch.no_grad():
+            torch_adam(
+                [theta],
+                [gradient],
+                [state["mean"]],
+                [state["square"]],
+                [],
+                [self._count],
+                fused=True,
+                capturable=theta.device.type == "cuda",
+                amsgrad=False,
+                beta1=a.beta1,
+                beta2=a.beta2,
+                lr=a.learning_rate,
+                weight_decay=0.0,
+                eps=a.epsilon,
+                maximize=False,
+            )
+            state["count"].add_(1)
+        return loss
 
 
 def check_betas(*betas: float) -> None:

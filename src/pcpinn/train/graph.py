@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 
 import torch
+from torch import Tensor
+
+from ..errors import PcpinnError
 
 
 def warm_up(work: Callable[[], None], times: int = 3) -> None:
@@ -31,3 +35,24 @@ def capture(work: Callable[[], None]) -> Callable[[], None]:
         torch.cuda.set_stream(stream)  # a capture that fails leaves its own stream behind
         raise
     return graph.replay
+
+
+def try_capture(
+    work: Callable[[], None], live: Sequence[Tensor], first: Callable[[], None] | None = None
+) -> Callable[[], None] | None:
+    """Warm up by `first`, or by the work itself, then record the work; None where something in it talks to the host.
+
+    The tensors `live`, which the work changes, are as before, either way.
+    """
+    saved = [tensor.detach().clone() for tensor in live]
+    captured = None
+    try:
+        warm_up(first or work)
+        captured = capture(work)
+    except (RuntimeError, PcpinnError):
+        with contextlib.suppress(RuntimeError):
+            torch.cuda.synchronize()
+    with torch.no_grad():
+        for tensor, kept in zip(live, saved, strict=True):
+            tensor.copy_(kept)
+    return captured

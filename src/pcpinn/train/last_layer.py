@@ -77,7 +77,7 @@ class LastLayer(Optimiser):
         if isinstance(problem, LeastSquares):
             r, J = problem.known_residual(), problem.operator.apply(problem.jacobian()[:, -size:]) * problem.scale
         else:
-            r, J = head_jacobian(residual, theta, size)
+            r, J = problem.head_jacobian() or head_jacobian(residual, theta, size)
         step = _least_squares(J, -r, self.ridge)
         head = theta.detach()[len(theta) - len(step) :].clone()
         for k in range(_HALVINGS):

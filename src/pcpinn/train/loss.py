@@ -31,6 +31,10 @@ class Loss(Protocol):
         """Scalars whose sum is the loss, for optimisers that treat its terms apart; by default the loss itself."""
         return [self.loss()]
 
+    def head_jacobian(self) -> tuple[Tensor, Tensor] | None:
+        """The residual (m,) and its derivative by the last layer (m, p), where the loss has a faster way than by columns."""
+        return None
+
     def adapt(self, iteration: int) -> int:
         """Change what depends on the course of the training, before iteration number `iteration` (from 0).
 

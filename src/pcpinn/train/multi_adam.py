@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
+from torch import Tensor
 
 from .adam import check_betas
+from .fused import Steps
 from .loss import Loss
-from .optimiser import OPTIMISERS, Optimiser, State
+from .optimiser import OPTIMISERS, Advance, Optimiser, State
 
 
 @OPTIMISERS.register
@@ -48,6 +50,18 @@ class MultiAdam(Optimiser):
 
     def step(self, problem: Loss, state: State) -> float:
         """One update; returns the loss before it."""
+        return float(self.update(problem, state))
+
+    def bind(self, problem: Loss, state: State) -> Advance:
+        """On a GPU, replayed graphs if the loss can be captured (no host in it); elsewhere the plain step."""
+        if problem.theta.device.type == "cuda":
+            steps = Steps(lambda: self.update(problem, state), problem.theta, list(state.values()))
+            if steps.try_out():
+                return steps
+        return super().bind(problem, state)
+
+    def update(self, problem: Loss, state: State) -> Tensor:
+        """The same, with the loss left on the device."""
         theta, groups = problem.theta, problem.groups()
         gradients = torch.stack(
             [torch.autograd.grad(group, theta, retain_graph=k + 1 < len(groups))[0] for k, group in enumerate(groups)]
@@ -60,4 +74,4 @@ class MultiAdam(Optimiser):
         steps = (state["mean"] / mean_scale) / ((state["square"] / square_scale).sqrt() + self.epsilon)
         with torch.no_grad():
             theta.sub_(self.learning_rate * steps.mean(0))
-        return float(torch.stack(groups).detach().sum())
+        return torch.stack(groups).detach().sum()
