@@ -162,6 +162,8 @@ class Trainer:
             finer, largest = self._more_nodes(solution, training), self._affordable(took, solution.result["dofs"])
             if finer is not None and finer.cell_count <= largest * solution.mesh.cell_count:
                 return replace(last, mesh=finer, start=solution, before=training)
+        if not too_large:
+            return None  # the rest is the discretisation's: a larger network has nothing to gain
         if stopped == "iterations" and last.iterations < _LONG:
             return replace(last, iterations=_LONG, start=solution)
         if stopped != "tolerance":
@@ -170,9 +172,9 @@ class Trainer:
                 return None
             grown = self._grown(solution, wider[0])
             return replace(last, width=wider[0], iterations=_SHORT, start=grown, before=math.inf)
-        if too_large and last.tolerance > _LEAST_TOLERANCE * accuracy:
+        if last.tolerance > _LEAST_TOLERANCE * accuracy:
             return replace(last, tolerance=last.tolerance / 3, start=solution)
-        return None  # a larger network has nothing to gain
+        return None
 
     def _more_nodes(self, solution: Solution, training: float) -> Mesh | None:
         """The mesh of a training, its cells cut where the network is wrong between its nodes; None if it is wrong at them."""
@@ -245,7 +247,12 @@ class Trainer:
             weights = settings.network.architecture(place).parameter_count(mesh.dimension, problem.components)
         level, more = self.adapted.level, 2**mesh.dimension
         size = level.coarse.size * mesh.cell_count / level.mesh.cell_count
-        while size < _NODES_PER_WEIGHT * weights and self.limits.affords(size * more, mesh.dimension):
+        most = _DIRECT[3] if mesh.dimension == 3 else math.inf  # factors of more take longer than training does
+        while (
+            size < _NODES_PER_WEIGHT * weights
+            and self.limits.affords(size * more, mesh.dimension)
+            and size * more <= most
+        ):
             mesh, size = self.interfaces.settled(refined(mesh, shape_of(problem))), size * more
         return mesh
 
