@@ -112,11 +112,15 @@ def test_json_round_trip(tmp_path):
     assert (tmp_path / "j").read_text().endswith("}\n")
 
 
-def test_json_without_infinities(tmp_path):
-    for value in (float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="JSON"):
-            write_json(tmp_path / "j", {"x": value})
-    assert list(tmp_path.iterdir()) == []
+def test_numbers_that_are_not_finite_are_null_with_their_place(tmp_path):
+    data = {"x": float("nan"), "a": {"b": [1.0, float("-inf")]}, "c": (2, "nan"), "d": np.float64("inf")}
+    write_json(tmp_path / "j", data)
+    back = read_json(tmp_path / "j")
+    lost = back.pop("not_finite")
+    assert back == {"x": None, "a": {"b": [1.0, None]}, "c": [2, "nan"], "d": None}
+    assert lost == {"x": "nan", "a.b[1]": "-inf", "d": "inf"}
+    write_json(tmp_path / "j", {"x": 1.0})
+    assert read_json(tmp_path / "j") == {"x": 1.0}
 
 
 @pytest.mark.parametrize("read", [read_json, read_tensors])

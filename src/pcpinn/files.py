@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from collections.abc import Mapping
@@ -72,9 +73,30 @@ def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     return tensors, metadata
 
 
-def write_json(path: Path, data: Any) -> None:
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Indented JSON, atomically."""
-    write_atomically(path, json.dumps(data, indent=2, allow_nan=False) + "\n")
+    write_atomically(path, json_text(data, indent=2) + "\n")
+
+
+def json_text(data: Mapping[str, Any], indent: int | None = None) -> str:
+    """A record as JSON, whatever came out: numbers that are not finite are null, and `not_finite` says where and what they were.
+
+    A result is worth keeping though a part of it overflowed, and JSON has no word for infinity.
+    """
+    lost: dict[str, str] = {}
+    record = _finite(data, "", lost)
+    return json.dumps({**record, "not_finite": lost} if lost else record, indent=indent, allow_nan=False)
+
+
+def _finite(value: Any, place: str, lost: dict[str, str]) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        lost[place] = str(float(value))
+        return None
+    if isinstance(value, Mapping):
+        return {k: _finite(v, f"{place}.{k}" if place else str(k), lost) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v, f"{place}[{i}]", lost) for i, v in enumerate(value)]
+    return value
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.markup import escape
 
 from ..catalog.task import AnyTask
 from ..errors import AccuracyWarning, PcpinnError, PcpinnWarning
+from ..files import json_text
 from ..solution.no_answer import NoAnswer
 from ..solution.report import write_report
 from ..solution.solution import Solution
@@ -57,7 +57,7 @@ def answers(as_json: bool) -> Iterator[None]:
         console.print(f"[bold red]no answer:[/] {escape(error.problem)}", soft_wrap=True, highlight=False)
         console.print(f"  -> {escape(error.remedy)}", soft_wrap=True, highlight=False)
         if as_json:
-            print(json.dumps({"error": error.problem, "verdict": error.verdict.to_dict()}, allow_nan=False))
+            print(json_text({"error": error.problem, "verdict": error.verdict.to_dict()}))
         raise typer.Exit(3) from None
 
 
@@ -77,7 +77,7 @@ def conclude(solution: Solution, folder: Path, as_json: bool) -> None:
         colour = "green" if verdict.reached else "red"
         console.print(f"[bold {colour}] verdict[/]  {escape(verdict.message)}", soft_wrap=True, highlight=False)
     if as_json:
-        print(json.dumps(solution.result, allow_nan=False))
+        print(json_text(solution.result))
     if solution.result["stopped_by"] == "not finite":
         raise typer.Exit(1)
     if verdict.reached is False:

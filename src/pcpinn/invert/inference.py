@@ -23,13 +23,13 @@ from ..train import Checkpoints, GaussNewton, History, Optimiser, Snapshot, Stop
 from .choice import Choice, Discrete, chosen_hypers
 from .data import Between, DataTerm
 from .equations import Equations, Tangent
-from .files import write_data
 from .loss import JointLoss, PriorRows
 from .model import InverseModel, make_coefficients
 from .observations import Observations
 from .prior import Hyper
 from .setup import coefficient_prior, free_priors, known_nodes, make_equations, space_of
 from .truth import Truth
+from .write import write_data
 
 _KNOWN = 1e-3  # known values are met to this part of their size, or to the floor of their prior if that is more
 _STAGES = (0.1, 0.4, 1.0)  # the weight of the equations grows
@@ -150,8 +150,7 @@ class Inference:
             checkpoints = Checkpoints(own.out, settings.run.checkpoint_every, own.clock)
             if not own.resume:
                 self._try_out()
-                own.begin(self.mesh)
-                write_data(own.out / "data.safetensors", self.data)
+                own.begin(self.mesh, lambda folder: write_data(folder / "data.safetensors", self.data))
             elif checkpoints.exists():
                 snapshot = checkpoints.read(self.model.theta)
         own.ready()

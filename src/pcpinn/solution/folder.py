@@ -15,7 +15,7 @@ from __future__ import annotations
 import operator
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +39,14 @@ FORMAT = 1
 AnyNetwork = Network | MarchedNetwork
 
 
-def create_run(folder: Path, record: dict[str, Any], mesh: AnyMesh | None) -> None:
+def create_run(
+    folder: Path, record: dict[str, Any], mesh: AnyMesh | None, more: Callable[[Path], None] | None = None
+) -> None:
     """Make the folder with run.json and the mesh, if it is known, in one move: it is there whole, or not at all.
+
+    Args:
+        folder, record, mesh: what is made, of what.
+        more: writes whatever else has to be there from the first moment.
 
     Raises:
         PcpinnError: when the folder exists with something in it, or cannot be written.
@@ -55,6 +61,8 @@ def create_run(folder: Path, record: dict[str, Any], mesh: AnyMesh | None) -> No
         write_json(staging / "run.json", {"format": FORMAT, **record})
         if mesh is not None:
             write_mesh(staging / "mesh.safetensors", mesh)
+        if more is not None:
+            more(staging)
         if folder.is_dir():
             folder.rmdir()
         staging.rename(folder)
@@ -86,6 +94,11 @@ def require_free(folder: Path) -> None:
 def finish_run(folder: Path, network: AnyNetwork, history: History, result: dict[str, Any]) -> None:
     """Add the trained network, the history and, last, result.json."""
     write_network(folder / "network.safetensors", network)
+    finish_record(folder, history, result)
+
+
+def finish_record(folder: Path, history: History, result: dict[str, Any]) -> None:
+    """The part of it that says how the answer came about."""
     write_atomically(folder / "history.csv", history.to_csv())
     write_json(folder / "result.json", result)
 

@@ -164,11 +164,19 @@ class Solution:
         """Mesh and nodal values as NumPy arrays."""
         return write_npz(self, Path(path))
 
+    @property
+    def kind(self) -> str:
+        """Of a folder that holds it: which loader reads it back."""
+        return "forward"
+
     def save(self, folder: str | Path) -> Path:
-        """Write JSON, safetensors and CSV into a folder that `pcpinn.load` reads."""
+        """Write JSON, safetensors and CSV into a folder that `pcpinn.load` reads; it is there whole, or not at all."""
         folder = Path(folder)
         fields = [asdict(f) for f in self.fields]
-        record = {"problem": self.result.get("problem", "problem"), "fields": fields, "settings": self.settings}
-        create_run(folder, record, self.mesh)
-        finish_run(folder, self.network, self.history, self.result)
+        record = {"problem": self.result.get("problem", "problem"), "kind": self.kind, "fields": fields}
+        create_run(folder, {**record, "settings": self.settings}, self.mesh, self.finish)
         return folder
+
+    def finish(self, folder: Path) -> None:
+        """Add the answer to the folder of a run; result.json last."""
+        finish_run(folder, self.network, self.history, self.result)

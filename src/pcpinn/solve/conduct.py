@@ -111,10 +111,10 @@ class Run:
         self.clock.add(snapshot.elapsed)
         return checkpoints, snapshot
 
-    def begin(self, mesh: AnyMesh | None) -> None:
-        """Make the folder, unless the run goes on in one."""
+    def begin(self, mesh: AnyMesh | None, more: Callable[[Path], None] | None = None) -> None:
+        """Make the folder, unless the run goes on in one; `more` writes what else has to be in it from the start."""
         if self.out is not None and not self.resume:
-            create_run(self.out, self.record, mesh)
+            create_run(self.out, self.record, mesh, more)
 
     @property
     def record(self) -> dict[str, Any]:
