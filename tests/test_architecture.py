@@ -19,6 +19,7 @@ FREE = (
     "checkpoint",
     "recipes",
     "terminal",
+    "interrupt",
 )  # may be imported by all rooms
 FILES = sorted(ROOT.rglob("*.py"))
 

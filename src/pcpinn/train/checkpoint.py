@@ -48,6 +48,9 @@ class Keeper(Protocol):
     def write(self, snapshot: Snapshot) -> None:
         """Keep it in the place of the last."""
 
+    def last_words(self, snapshot: Snapshot) -> None:
+        """Keep it on disk at once: the process is about to end."""
+
 
 class Checkpoints:
     """Writes snapshots into a run folder, at most one every `interval` seconds; each replaces the last atomically.
@@ -84,6 +87,10 @@ class Checkpoints:
             elapsed=snapshot.seconds if self._clock is None else self._clock.seconds,
         )
         self.file.write(*pack(snapshot))
+
+    def last_words(self, snapshot: Snapshot) -> None:
+        """Replace the checkpoint, the last time."""
+        self.write(snapshot)
 
     def read(self, like: Tensor) -> Snapshot:
         """The last snapshot; its weights must fit the network's, `like`.
