@@ -19,6 +19,7 @@ from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..problem.arguments import with_time
 from ..problem.field import component_names
 from ..problem.problem import Problem
+from ..problem.real import real_array
 
 AXES = ("x", "y", "z")
 _MOST_BYTES = 200 * 2**20
@@ -51,8 +52,8 @@ class Observations:
 
     def __post_init__(self) -> None:
         try:
-            points = np.array(self.points, dtype=np.float64, ndmin=2)
-            values = np.array(self.values, dtype=np.float64)
+            points = np.array(real_array(self.points, f"{self.name}: a coordinate"), ndmin=2)
+            values = real_array(self.values, self.name)
         except (TypeError, ValueError) as error:
             raise PcpinnError(f"{self.name} are not numbers: {error}", "give points (m, d) and values (m,)") from error
         if values.ndim != 1 or points.ndim != 2 or len(points) != len(values) or not len(values):

@@ -14,6 +14,7 @@ from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
 from ..problem.field import Field, component_names
 from ..problem.problem import Problem
+from ..problem.real import real_array, refuse_complex
 from ..train.history import History
 from .export import write_npz, write_vtu
 from .folder import create_run, finish_run
@@ -68,9 +69,10 @@ class Solution:
             field: only this field.
         """
         given_torch = isinstance(x, torch.Tensor)
+        refuse_complex(x, "a point")
         theta = self.network.theta
         try:
-            points: Any = x if given_torch else np.asarray(x, dtype=np.float64)
+            points: Any = x if given_torch else real_array(x, "a point")
         except (ValueError, TypeError) as error:
             raise PcpinnError(f"{x!r} are not points", "give one row of coordinates per point") from error
         if points.ndim != 2 or points.shape[1] != self.mesh.dimension:

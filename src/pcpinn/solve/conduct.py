@@ -11,6 +11,7 @@ from typing import Any
 from torch import Tensor
 
 from ..clock import Clock
+from ..discretize.wellposed import refuse_overdetermined
 from ..environment import describe_environment, peak_memory
 from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
@@ -30,9 +31,10 @@ _GIVEN = "mesh, time or network were given: leave them out and they are adapted,
 
 
 def check_training(problem: Problem, settings: Settings, reference: Reference | None) -> None:
-    """Refuse a training without iterations, and a reference of another problem."""
+    """Refuse a training without iterations, pins where values are determined already, and a reference of another problem."""
     if not settings.optimiser.iterations:
         raise PcpinnError("iterations=0 must be positive: the network would stay untrained", "give 1 or more")
+    refuse_overdetermined(problem)
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from ...clock import Clock
 from ...discretize.check import check_boundary, check_pointwise
 from ...discretize.step_scheme import SECOND, Layers
+from ...discretize.wellposed import refuse_overdetermined
 from ...discretize.window import MarchSpace, Window
 from ...errors import PcpinnError
 from ...mesh.slab_mesh import AnyMesh, SlabMesh
@@ -57,6 +58,7 @@ def march(
     recipe, options, clock, progress, device = settings.time, settings.run, own.clock, own.progress, own.device
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)
+    refuse_overdetermined(problem)
     mesh = own.mesh(mesh, lambda: make_mesh(problem, settings))
     if not isinstance(mesh, SlabMesh):
         raise PcpinnError("a march needs a domain over time", "use shape.over(start, end)")
