@@ -147,3 +147,20 @@ def test_tensors_keep_their_shapes(tmp_path):
     back, _ = read_tensors(tmp_path / "t")
     assert {k: v.shape for k, v in back.items()} == {k: v.shape for k, v in given.items()}
     assert all(np.array_equal(back[k], v) and back[k].dtype == v.dtype for k, v in given.items())
+
+
+@pytest.mark.parametrize("read", [read_json, read_tensors])
+def test_pipes_and_devices_are_not_read(tmp_path, read):
+    """The first would wait for ever, the second have no end."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    for name in ("pipe", "device"):
+        with pytest.raises(PcpinnError, match="cannot be read: it is not a plain file"):
+            read(tmp_path / name)
+
+
+def test_json_of_enormous_size_is_not_read(tmp_path):
+    with (tmp_path / "j").open("wb") as file:
+        file.truncate(2**40)  # takes no space on disk
+    with pytest.raises(PcpinnError, match="it has 1099511627776 bytes"):
+        read_json(tmp_path / "j")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,9 +57,35 @@ def write_tensors(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mappi
     write_atomically(path, safetensors_bytes(arrays, {"pcpinn": json.dumps(metadata)}))
 
 
+_LARGEST_TEXT = 256 * 2**20  # bytes; a record has a few thousand, a history some millions
+
+
+def require_plain(path: Path, largest: float = math.inf) -> None:
+    """Refuse anything but a plain file of reasonable size: a pipe would hang its reader, a device fill the memory.
+
+    Raises:
+        PcpinnError: for these.
+        OSError: where there is nothing at all.
+    """
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise PcpinnError(
+            f"{path} cannot be read: it is not a plain file", "give the folder of a run as it was written"
+        )
+    if found.st_size > largest:
+        raise PcpinnError(f"{path} cannot be read: it has {found.st_size} bytes", "it is damaged, or not one of ours")
+
+
+def read_plain_text(path: Path) -> str:
+    """The text of a plain file, UTF-8."""
+    require_plain(path, _LARGEST_TEXT)
+    return path.read_text(encoding="utf-8")
+
+
 def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Inverse of `write_tensors`; the format holds numbers and text only, so nothing in it can run."""
     try:
+        require_plain(path)
         with safe_open(path, framework="numpy") as file:
             metadata = json.loads((file.metadata() or {}).get("pcpinn", "null"))
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
@@ -102,7 +129,7 @@ def _finite(value: Any, place: str, lost: dict[str, str]) -> Any:
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from disk."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_plain_text(path))
     except FileNotFoundError:
         raise PcpinnError(f"{path} does not exist", "is this the folder of a finished or interrupted run?") from None
     except (OSError, ValueError, RecursionError) as error:

@@ -34,7 +34,7 @@ from .condition import condition
 from .display import standard_output_kept_clean, working_progress
 from .doctor import doctor
 from .infer import infer
-from .options import AsJson, Changes, changes_with, free_folder, movie_path, pairs
+from .options import AsJson, Changes, changes_with, free_folder, movie_path, pairs, run_name
 from .reference import reference_app
 from .reproduce import reproduce
 from .settings import settings
@@ -120,8 +120,8 @@ def solve(
         else:
             task = find_task(name, preset or _usual_preset(name, method, changed), changed, method)
         task = task.compared_with(published) if published is not None else task
-        how = "" if task.record["preset"] == ACCURACY else f"-{task.record['preset']}"
-        folder = out or free_folder(Path("runs") / f"{task.record['problem']}{how}")
+        how = () if task.record["preset"] == ACCURACY else (task.record["preset"],)
+        folder = out or free_folder(Path("runs") / run_name(task.record["problem"], *how))
         require_free(folder)
         solution = carry_out(task, folder, resume=False)
     conclude(solution, folder, as_json)

@@ -12,7 +12,7 @@ from ..solution.folder import require_free
 from ..solve.method import INVERSE_METHODS
 from .conclude import carry_out, conclude
 from .display import standard_output_kept_clean
-from .options import AsJson, Changes, changes_with, free_folder
+from .options import AsJson, Changes, changes_with, free_folder, run_name
 
 
 def infer(
@@ -44,5 +44,4 @@ def infer(
 
 
 def _folder_name(task: InverseTask, method: str) -> str:
-    name = f"{task.record['problem']}-{task.record['preset']}"
-    return name if method == "infer" else f"{name}-{method}"
+    return run_name(task.record["problem"], task.record["preset"], *(() if method == "infer" else (method,)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,6 +49,12 @@ def changes_with(changes: list[str] | None, **options: Any) -> dict[str, Any]:
             result.pop(key, None)
         result[name] = value
     return result
+
+
+def run_name(*parts: str) -> str:
+    """The name of a run's folder from names that problem files choose: one plain name, never a path, at most 100 characters."""
+    name = re.sub(r"[^\w.+-]+", "-", "-".join(parts), flags=re.ASCII).strip(".-")
+    return name[:100] or "problem"
 
 
 def free_folder(wanted: Path) -> Path:

@@ -24,7 +24,7 @@ import torch
 from torch import nn
 
 from ..errors import PcpinnError
-from ..files import read_json, read_tensors, write_atomically, write_json, write_tensors
+from ..files import read_json, read_plain_text, read_tensors, write_atomically, write_json, write_tensors
 from ..mesh.check import check_mesh
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
@@ -56,7 +56,7 @@ def create_run(
     staging = None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+        staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:80]}."))
         staging.chmod(0o755)
         write_json(staging / "run.json", {"format": FORMAT, **record})
         if mesh is not None:
@@ -82,10 +82,16 @@ def settle_run(folder: Path, record: dict[str, Any], mesh: AnyMesh) -> None:
 
 
 def require_free(folder: Path) -> None:
-    """Refuse a folder that already holds something."""
-    if folder.is_dir() and not any(folder.iterdir()):
-        return
-    if folder.exists():
+    """Refuse a folder that already holds something, or whose name the system cannot take."""
+    try:
+        if folder.is_dir() and not any(folder.iterdir()):
+            return
+        there = folder.exists()
+    except OSError as error:
+        raise PcpinnError(
+            f"cannot make the run folder {str(folder)[:200]}: {error.strerror or error}", "choose another with --out"
+        ) from error
+    if there:
         raise PcpinnError(
             f"{folder} exists already", "choose another folder, remove it, or continue it with: pcpinn resume DIR"
         )
@@ -113,7 +119,7 @@ def keep_network(folder: Path, network: Network) -> Path:
 def read_history(folder: Path) -> History:
     """history.csv of a run."""
     try:
-        return History.from_csv((folder / "history.csv").read_text(encoding="utf-8"))
+        return History.from_csv(read_plain_text(folder / "history.csv"))
     except (OSError, ValueError) as error:
         raise PcpinnError(f"{folder}/history.csv cannot be read: {error}", "the run is damaged; solve again") from error
 
