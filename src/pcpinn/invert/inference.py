@@ -12,6 +12,7 @@ import torch
 
 from ..discretize.linear_solves import Factors
 from ..discretize.pointwise import guard
+from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
 from ..precondition import AutoILU, Preconditioner
 from ..problem.family import Family
@@ -152,7 +153,7 @@ class Inference:
                 self._try_out()
                 own.begin(self.mesh, lambda folder: write_data(folder / "data.safetensors", self.data))
             elif checkpoints.exists():
-                snapshot = checkpoints.read(self.model.theta)
+                snapshot = checkpoints.read(self.model.theta, optimiser.start(self.loss, settings.run.seed))
         own.ready()
         own.clock.add(0.0 if snapshot is None else snapshot.elapsed)
         return self._train(stages, optimiser, checkpoints, snapshot)
@@ -201,7 +202,21 @@ class Inference:
         return training
 
     def _prepare(self, facts: Mapping[str, Any] | None) -> None:
-        """Hyper-parameters of the priors, once; P of the present coefficients."""
+        """Hyper-parameters of the priors, once; P of the present coefficients.
+
+        Raises:
+            PcpinnError: where noise or priors are too small beside the values for the precision of numbers.
+        """
+        try:
+            self._choose(facts)
+        except np.linalg.LinAlgError as error:
+            noise = min(float(n.min()) for n in self.noise)
+            raise PcpinnError(
+                f"the posterior cannot be computed ({error}): a noise of {noise:.1e} is too small for the precision of numbers",
+                "give the standard deviation that the data really have, or none to have it estimated",
+            ) from error
+
+    def _choose(self, facts: Mapping[str, Any] | None) -> None:
         if self.newton and self.choice is None:
             if facts is not None:
                 hypers = [None if h is None else Hyper.from_dict(h) for h in facts["hypers"]]

@@ -23,6 +23,7 @@ from ..solution.reference import Reference
 from ..solution.result import Result
 from ..solution.verdict import judge
 from ..train import Checkpoints, Snapshot
+from ..train.optimiser import State
 from .build import make_device
 from .kind import kind_of
 from .settings import Settings
@@ -102,14 +103,17 @@ class Run:
             )
         return mesh
 
-    def checkpoints(self, theta: Tensor) -> tuple[Checkpoints | None, Snapshot | None]:
-        """Where the training of weights like theta is kept, and what is there of a run that goes on; its time counts."""
+    def checkpoints(self, theta: Tensor, state: State) -> tuple[Checkpoints | None, Snapshot | None]:
+        """Where the training of weights like theta is kept, and what is there of a run that goes on; its time counts.
+
+        `state` is that of an optimiser that begins.
+        """
         if self.out is None:
             return None, None
         checkpoints = Checkpoints(self.out, self.settings.run.checkpoint_every, self.clock)
         if not (self.resume and checkpoints.exists()):
             return checkpoints, None
-        snapshot = checkpoints.read(theta)
+        snapshot = checkpoints.read(theta, state)
         self.clock.add(snapshot.elapsed)
         return checkpoints, snapshot
 

@@ -64,7 +64,7 @@ def run_without_system(
     state = optimiser.start(loss, options.seed)
     own.ready()
     own.begin(mesh)
-    checkpoints, snapshot = own.checkpoints(network.theta)
+    checkpoints, snapshot = own.checkpoints(network.theta, state)
     patience = optimiser.usual_patience if optimiser.patience is None else optimiser.patience
     watch = watch_error(network, reference, optimiser.iterations)
     stopping = Stopping(optimiser.iterations, settings.newton.tolerance, options.time_limit, patience)

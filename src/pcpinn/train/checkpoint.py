@@ -92,15 +92,23 @@ class Checkpoints:
         """Replace the checkpoint, the last time."""
         self.write(snapshot)
 
-    def read(self, like: Tensor) -> Snapshot:
-        """The last snapshot; its weights must fit the network's, `like`.
+    def read(self, like: Tensor, state: State | None = None) -> Snapshot:
+        """The last snapshot.
+
+        Args:
+            like: weights of the network, which it must fit.
+            state: of the optimiser that is to go on, as it begins; what it has must be there, of the same types.
 
         Raises:
-            PcpinnError: when there is none, or it is damaged or of another network.
+            PcpinnError: when there is none, or it is damaged or of another network or optimiser.
         """
         found = self.file.read({"theta": tuple(like.shape), "history": (None, 3)})
         try:
-            return unpack(found, like)
+            snapshot = unpack(found, like)
+            for key, own in (state or {}).items():
+                if key not in snapshot.state or snapshot.state[key].dtype != own.dtype:
+                    raise ValueError(f"{key} of the optimiser is missing or of another type")
+            return snapshot
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self.file.damaged(error) from error
 
