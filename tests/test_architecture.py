@@ -20,6 +20,7 @@ FREE = (
     "recipes",
     "terminal",
     "interrupt",
+    "lock",
 )  # may be imported by all rooms
 FILES = sorted(ROOT.rglob("*.py"))
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import json
 import math
 import os
+import re
+import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -42,6 +47,28 @@ def write_atomically(path: Path, data: bytes | str) -> None:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+_LEFT = re.compile(r"\..+\.[a-z0-9_]{8}")  # as `tempfile` calls what it makes beside a target
+_OLD = 600.0  # seconds after which nobody is still writing it
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove temporary files that a killed process left in a folder; for those who have it to themselves."""
+    for path in folder.iterdir():
+        if _LEFT.fullmatch(path.name) and path.is_file() and not path.is_symlink():
+            path.unlink(missing_ok=True)
+
+
+def clear_stagings(folder: Path) -> None:
+    """Remove what a killed process left beside a folder that it was about to make: old, and empty or with a run.json."""
+    with contextlib.suppress(OSError):  # others may be at it, too
+        for path in folder.parent.glob(f".{glob.escape(folder.name[:80])}.*"):
+            if not _LEFT.fullmatch(path.name) or path.is_symlink() or not path.is_dir():
+                continue
+            ours = (path / "run.json").exists() or not any(path.iterdir())
+            if ours and time.time() - path.stat().st_mtime > _OLD:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _umask() -> int:

@@ -18,7 +18,7 @@ from pcpinn.solution import folder as run_folder
 from pcpinn.solution.folder import create_run, read_mesh_arrays, read_network, read_run, write_mesh, write_network
 from pcpinn.solution.solution import Solution
 
-X = np.linspace(-0.2, 1.2, 15)[:, None]
+X = np.linspace(0, 1, 15)[:, None]
 FILES = ("run.json", "mesh.safetensors", "network.safetensors", "history.csv", "result.json")
 TENSORS = tuple(f for f in FILES if f.endswith("safetensors"))
 

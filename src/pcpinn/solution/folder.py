@@ -24,7 +24,15 @@ import torch
 from torch import nn
 
 from ..errors import PcpinnError
-from ..files import read_json, read_plain_text, read_tensors, write_atomically, write_json, write_tensors
+from ..files import (
+    clear_stagings,
+    read_json,
+    read_plain_text,
+    read_tensors,
+    write_atomically,
+    write_json,
+    write_tensors,
+)
 from ..mesh.check import check_mesh
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
@@ -56,6 +64,7 @@ def create_run(
     staging = None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
+        clear_stagings(folder)
         staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:80]}."))
         staging.chmod(0o755)
         write_json(staging / "run.json", {"format": FORMAT, **record})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +15,8 @@ from ..clock import Clock
 from ..discretize.wellposed import refuse_overdetermined
 from ..environment import describe_environment, peak_memory
 from ..errors import PcpinnError
+from ..files import clear_leftovers
+from ..lock import lock_folder, unlock_folder
 from ..mesh.slab_mesh import AnyMesh
 from ..problem.field import Field
 from ..problem.problem import Problem
@@ -80,7 +83,22 @@ class Run:
             require_free(self.out)
         elif resume and self.out is None:
             raise PcpinnError("resume needs the folder of the run", "give out=")
+        self._lock: tuple[int, int] | None = None
+        if resume and self.out is not None:
+            self._lock_folder()
+            if self._lock is not None:
+                clear_leftovers(self.out)
         self.device = make_device(settings.run.device)
+
+    def _lock_folder(self) -> None:
+        """Until the result is there, or this run is forgotten.
+
+        Raises:
+            PcpinnError: when another process is at work in the folder.
+        """
+        assert self.out is not None
+        self._lock = lock_folder(self.out)
+        weakref.finalize(self, unlock_folder, self._lock)
 
     def mesh(self, given: AnyMesh | None, make: Callable[[], AnyMesh]) -> AnyMesh:
         """The mesh that the run was begun with, a given one, or a new one."""
@@ -121,6 +139,7 @@ class Run:
         """Make the folder, unless the run goes on in one; `more` writes what else has to be in it from the start."""
         if self.out is not None and not self.resume:
             create_run(self.out, self.record, mesh, more)
+            self._lock_folder()
 
     @property
     def record(self) -> dict[str, Any]:
@@ -161,6 +180,7 @@ class Run:
             errors, certificate, reference: what is known of the errors, and from where.
             more: parts that only some methods have.
         """
+        unlock_folder(self._lock)
         degree = None if mesh is None else self.settings.mesh.degree
         estimate = errors.get("estimate")
         known = {} if estimate is None else {"all": estimate}
