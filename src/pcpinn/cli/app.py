@@ -34,7 +34,7 @@ from .condition import condition
 from .display import standard_output_kept_clean, working_progress
 from .doctor import doctor
 from .infer import infer
-from .options import AsJson, Changes, changes_with, free_folder, movie_path, pairs, run_name
+from .options import AsJson, Changes, Force, changes_with, free_folder, movie_path, pairs, run_name
 from .reference import reference_app
 from .reproduce import reproduce
 from .settings import settings
@@ -110,10 +110,11 @@ def solve(
     problem: ProblemFile = None,
     published: PublishedFolder = None,
     changes: Changes = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Solve a problem and record the run."""
-    changed = changes_with(changes, device=device, seed=seed, accuracy=accuracy)
+    changed = changes_with(changes, device=device, seed=seed, accuracy=accuracy, force=force or None)
     with answers(as_json), standard_output_kept_clean():
         if name.endswith(SUFFIX):
             task = read_prepared(Path(name), changed, problem, method)

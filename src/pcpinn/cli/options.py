@@ -14,6 +14,7 @@ from ..solve.settings import canonical_value
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
 ]
+Force = Annotated[bool, typer.Option("--force", help="Begin though the run seems to need more memory than there is.")]
 AsJson = Annotated[
     bool,
     typer.Option("--json", help="Print the result as one JSON object on standard output, all else on standard error."),

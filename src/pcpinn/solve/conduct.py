@@ -27,6 +27,7 @@ from ..solution.result import Result
 from ..solution.verdict import judge
 from ..train import Checkpoints, Snapshot
 from ..train.optimiser import State
+from .afford import refuse_unaffordable
 from .build import make_device
 from .kind import kind_of
 from .settings import Settings
@@ -34,10 +35,13 @@ from .settings import Settings
 _GIVEN = "mesh, time or network were given: leave them out and they are adapted, or give finer ones"
 
 
-def check_training(problem: Problem, settings: Settings, reference: Reference | None) -> None:
-    """Refuse a training without iterations, pins where values are determined already, and a reference of another problem."""
+def check_training(
+    problem: Problem, settings: Settings, reference: Reference | None, mesh: AnyMesh | None = None
+) -> None:
+    """Refuse a training without iterations or that cannot be afforded, needless pins, and a reference of another problem."""
     if not settings.optimiser.iterations:
         raise PcpinnError("iterations=0 must be positive: the network would stay untrained", "give 1 or more")
+    refuse_unaffordable(problem, settings, mesh)
     refuse_overdetermined(problem)
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)

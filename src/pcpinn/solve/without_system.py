@@ -52,7 +52,7 @@ def run_without_system(
     """
     own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record, resume=resume)
     options, progress = settings.run, own.progress
-    check_training(problem, settings, reference)
+    check_training(problem, settings, reference, mesh)
     refuse_free(problem)
     mesh = own.mesh_of(problem, mesh, lambda: mesh_for_points(problem, settings))
     network = make_network(problem, mesh, settings)

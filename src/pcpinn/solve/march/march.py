@@ -27,6 +27,7 @@ from ...solution.folder import finish_run
 from ...solution.reference import ERRORS, Reference, compare
 from ...solution.solution import Solution
 from ...train import History, Snapshot
+from ..afford import refuse_unaffordable
 from ..build import make_mesh, make_network, make_optimiser, refuse_free
 from ..conduct import Run
 from ..settings import Settings
@@ -58,6 +59,7 @@ def march(
     recipe, options, clock, progress, device = settings.time, settings.run, own.clock, own.progress, own.device
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)
+    refuse_unaffordable(problem, settings, mesh)
     refuse_overdetermined(problem)
     mesh = own.mesh(mesh, lambda: make_mesh(problem, settings))
     if not isinstance(mesh, SlabMesh):
