@@ -15,7 +15,7 @@ from ..discretize.in_time import Simplices, Slabs
 from ..environment import available_memory
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
-from ..mesh.slab_mesh import AnyMesh
+from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network.recipe import MLP
 from ..problem.problem import Problem
 from .march.recipe import March
@@ -144,7 +144,7 @@ def _nodes(problem: Problem, settings: Settings, mesh: AnyMesh | None) -> tuple[
         levels = float(time.order) * (time.steps if isinstance(time, Slabs) else time.window)
         d -= 1
     if given is not None:
-        cells = float(len(given.simplices.cells)) if d == given.dimension else float(len(given.space.cells))  # type: ignore[union-attr]
+        cells = float(len((given.space if isinstance(given, SlabMesh) else given).cells))
     else:
         cells = _SIMPLICES[d] * _grid(problem, recipe, time, d)
     return cells, levels * max(1.0, cells * degree**d / math.factorial(d))
