@@ -19,6 +19,8 @@ FREE = (
     "checkpoint",
     "recipes",
     "terminal",
+    "interrupt",
+    "lock",
 )  # may be imported by all rooms
 FILES = sorted(ROOT.rglob("*.py"))
 

@@ -112,11 +112,15 @@ def test_json_round_trip(tmp_path):
     assert (tmp_path / "j").read_text().endswith("}\n")
 
 
-def test_json_without_infinities(tmp_path):
-    for value in (float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="JSON"):
-            write_json(tmp_path / "j", {"x": value})
-    assert list(tmp_path.iterdir()) == []
+def test_numbers_that_are_not_finite_are_null_with_their_place(tmp_path):
+    data = {"x": float("nan"), "a": {"b": [1.0, float("-inf")]}, "c": (2, "nan"), "d": np.float64("inf")}
+    write_json(tmp_path / "j", data)
+    back = read_json(tmp_path / "j")
+    lost = back.pop("not_finite")
+    assert back == {"x": None, "a": {"b": [1.0, None]}, "c": [2, "nan"], "d": None}
+    assert lost == {"x": "nan", "a.b[1]": "-inf", "d": "inf"}
+    write_json(tmp_path / "j", {"x": 1.0})
+    assert read_json(tmp_path / "j") == {"x": 1.0}
 
 
 @pytest.mark.parametrize("read", [read_json, read_tensors])
@@ -143,3 +147,20 @@ def test_tensors_keep_their_shapes(tmp_path):
     back, _ = read_tensors(tmp_path / "t")
     assert {k: v.shape for k, v in back.items()} == {k: v.shape for k, v in given.items()}
     assert all(np.array_equal(back[k], v) and back[k].dtype == v.dtype for k, v in given.items())
+
+
+@pytest.mark.parametrize("read", [read_json, read_tensors])
+def test_pipes_and_devices_are_not_read(tmp_path, read):
+    """The first would wait for ever, the second have no end."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    for name in ("pipe", "device"):
+        with pytest.raises(PcpinnError, match="cannot be read: it is not a plain file"):
+            read(tmp_path / name)
+
+
+def test_json_of_enormous_size_is_not_read(tmp_path):
+    with (tmp_path / "j").open("wb") as file:
+        file.truncate(2**40)  # takes no space on disk
+    with pytest.raises(PcpinnError, match="it has 1099511627776 bytes"):
+        read_json(tmp_path / "j")

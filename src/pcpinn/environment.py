@@ -7,6 +7,7 @@ import platform
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -62,3 +63,17 @@ def reset_peak_memory() -> None:
         pass  # another system: the peak of the whole process is then all there is
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
+
+
+def available_memory() -> float | None:
+    """GiB that this process may still take before the machine, or the group it runs in, has none left; None if not known."""
+    found: list[float] = []
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found += [int(line.split()[1]) / 2**20 for line in lines if line.startswith("MemAvailable:")]
+        limit, used = (Path("/sys/fs/cgroup", name).read_text().strip() for name in ("memory.max", "memory.current"))
+        if limit != "max":
+            found.append((int(limit) - int(used)) / 2**30)
+    except (OSError, ValueError, IndexError):
+        pass  # another system, or one without groups
+    return min(found) if found else None

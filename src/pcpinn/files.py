@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import json
+import math
 import os
+import re
+import shutil
+import stat
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -42,6 +49,28 @@ def write_atomically(path: Path, data: bytes | str) -> None:
             temporary.unlink(missing_ok=True)
 
 
+_LEFT = re.compile(r"\..+\.[a-z0-9_]{8}")  # as `tempfile` calls what it makes beside a target
+_OLD = 600.0  # seconds after which nobody is still writing it
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove temporary files that a killed process left in a folder; for those who have it to themselves."""
+    for path in folder.iterdir():
+        if _LEFT.fullmatch(path.name) and path.is_file() and not path.is_symlink():
+            path.unlink(missing_ok=True)
+
+
+def clear_stagings(folder: Path) -> None:
+    """Remove what a killed process left beside a folder that it was about to make: old, and empty or with a run.json."""
+    with contextlib.suppress(OSError):  # others may be at it, too
+        for path in folder.parent.glob(f".{glob.escape(folder.name[:80])}.*"):
+            if not _LEFT.fullmatch(path.name) or path.is_symlink() or not path.is_dir():
+                continue
+            ours = (path / "run.json").exists() or not any(path.iterdir())
+            if ours and time.time() - path.stat().st_mtime > _OLD:
+                shutil.rmtree(path, ignore_errors=True)
+
+
 def _umask() -> int:
     """The permissions that new files lack; temporary files would otherwise stay private to their owner."""
     mask = os.umask(0)
@@ -55,9 +84,35 @@ def write_tensors(path: Path, tensors: Mapping[str, np.ndarray], metadata: Mappi
     write_atomically(path, safetensors_bytes(arrays, {"pcpinn": json.dumps(metadata)}))
 
 
+_LARGEST_TEXT = 256 * 2**20  # bytes; a record has a few thousand, a history some millions
+
+
+def require_plain(path: Path, largest: float = math.inf) -> None:
+    """Refuse anything but a plain file of reasonable size: a pipe would hang its reader, a device fill the memory.
+
+    Raises:
+        PcpinnError: for these.
+        OSError: where there is nothing at all.
+    """
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise PcpinnError(
+            f"{path} cannot be read: it is not a plain file", "give the folder of a run as it was written"
+        )
+    if found.st_size > largest:
+        raise PcpinnError(f"{path} cannot be read: it has {found.st_size} bytes", "it is damaged, or not one of ours")
+
+
+def read_plain_text(path: Path) -> str:
+    """The text of a plain file, UTF-8."""
+    require_plain(path, _LARGEST_TEXT)
+    return path.read_text(encoding="utf-8")
+
+
 def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Inverse of `write_tensors`; the format holds numbers and text only, so nothing in it can run."""
     try:
+        require_plain(path)
         with safe_open(path, framework="numpy") as file:
             metadata = json.loads((file.metadata() or {}).get("pcpinn", "null"))
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
@@ -72,15 +127,36 @@ def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     return tensors, metadata
 
 
-def write_json(path: Path, data: Any) -> None:
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Indented JSON, atomically."""
-    write_atomically(path, json.dumps(data, indent=2, allow_nan=False) + "\n")
+    write_atomically(path, json_text(data, indent=2) + "\n")
+
+
+def json_text(data: Mapping[str, Any], indent: int | None = None) -> str:
+    """A record as JSON, whatever came out: numbers that are not finite are null, and `not_finite` says where and what they were.
+
+    A result is worth keeping though a part of it overflowed, and JSON has no word for infinity.
+    """
+    lost: dict[str, str] = {}
+    record = _finite(data, "", lost)
+    return json.dumps({**record, "not_finite": lost} if lost else record, indent=indent, allow_nan=False)
+
+
+def _finite(value: Any, place: str, lost: dict[str, str]) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        lost[place] = str(float(value))
+        return None
+    if isinstance(value, Mapping):
+        return {k: _finite(v, f"{place}.{k}" if place else str(k), lost) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v, f"{place}[{i}]", lost) for i, v in enumerate(value)]
+    return value
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from disk."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_plain_text(path))
     except FileNotFoundError:
         raise PcpinnError(f"{path} does not exist", "is this the folder of a finished or interrupted run?") from None
     except (OSError, ValueError, RecursionError) as error:

@@ -45,6 +45,7 @@ class Recipe:
     Attributes of the class:
         name: how the command line, presets and records call it.
         positive, not_negative: fields that must be so, where they are numbers.
+        at_most: largest values that make sense, by field; beyond, a slip would take all memory or time.
 
     Some recipes hold a Python object of the user's, in a hidden field, that no text can stand for (`in_text` is False).
     """
@@ -52,6 +53,7 @@ class Recipe:
     name: ClassVar[str] = ""
     positive: ClassVar[tuple[str, ...]] = ()
     not_negative: ClassVar[tuple[str, ...]] = ()
+    at_most: ClassVar[Mapping[str, float]] = {}
 
     def __post_init__(self) -> None:
         for key in self.schema().values():
@@ -66,6 +68,10 @@ class Recipe:
                 raise PcpinnError(
                     f"{name}={as_text(value)} must be {least} and finite", f"leave {name} out to take its default"
                 )
+        for name, largest in self.at_most.items():
+            value = getattr(self, name)
+            if value is not None and value > largest:
+                raise PcpinnError(f"{name}={as_text(value)} is too much", f"give {largest:g} at most")
 
     @classmethod
     def schema(cls) -> dict[str, Key]:

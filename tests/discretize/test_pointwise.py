@@ -160,7 +160,14 @@ def flux_of_u(x, u, v):
     return u.grad, None
 
 
-@pytest.mark.parametrize("value", [3.0, [1.0, 2.0], (1.0, 2.0), lambda x: x, lambda x: [1.0, 2.0], lambda x: 4.0])
+@pytest.mark.parametrize("condition", [Neumann(5.0), Neumann(lambda x: x[0]), Natural(lambda x, n, v: 1.0)])
+def test_one_number_does_not_load_all_components(condition):
+    flux = BoundaryFlux(Problem(SQUARE, lambda x, v: v.grad, fields=V, boundary={"left": condition}), "left")
+    with pytest.raises(PcpinnError, match=r"one number for 2 components\n.*Neumann\(\(0\.0, 5\.0\)\)"):
+        flux.evaluate(random(3, 2), random(3, 2), random(3, 2, 3))
+
+
+@pytest.mark.parametrize("value", [0.0, [1.0, 2.0], (1.0, 2.0), lambda x: x, lambda x: [1.0, 2.0]])
 def test_neumann_on_a_vector(value):
     flux = BoundaryFlux(Problem(SQUARE, lambda x, v: v.grad, fields=V, boundary={"left": Neumann(value)}), "left")
     x = random(3, 2)

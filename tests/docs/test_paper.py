@@ -10,7 +10,11 @@ from pcpinn.reproduce.compare import NOT_RUN
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "paper.md").read_text()
-DATA = [ROOT / "docs" / "paper", ROOT / "docs" / "paper" / "baselines.csv", ROOT / "docs" / "benchmarks" / "linear-h200.csv"]
+DATA = [
+    ROOT / "docs" / "paper",
+    ROOT / "docs" / "paper" / "baselines.csv",
+    ROOT / "docs" / "benchmarks" / "linear-h200.csv",
+]
 TABLES = [f"Table {n}" for n in range(1, 15)]
 FIGURES = [f"Figure {n}" for n in ("1a", "1b", "2a", "2b", "2c", "3a", "3b", "3c", "4a", "4b", "4c")]
 ALGORITHMS = [f"Algorithm {n}" for n in range(1, 5)]

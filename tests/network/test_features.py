@@ -189,3 +189,9 @@ def test_series_hold_functions_that_are_not_periodic():
 def test_series_do_not_repeat_themselves():
     with pytest.raises(PcpinnError, match="repeat"):
         Features("series", 4, periodic=(0,))
+
+
+@pytest.mark.parametrize("exponents", [{"high": 1e5}, {"low": -1e5}, {"high": float("nan")}])
+def test_frequencies_that_no_number_resolves_are_refused(exponents):
+    with pytest.raises(PcpinnError, match=r"double precision\n.*between -50 and 50"):
+        Features("log", **exponents)

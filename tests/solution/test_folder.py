@@ -18,7 +18,7 @@ from pcpinn.solution import folder as run_folder
 from pcpinn.solution.folder import create_run, read_mesh_arrays, read_network, read_run, write_mesh, write_network
 from pcpinn.solution.solution import Solution
 
-X = np.linspace(-0.2, 1.2, 15)[:, None]
+X = np.linspace(0, 1, 15)[:, None]
 FILES = ("run.json", "mesh.safetensors", "network.safetensors", "history.csv", "result.json")
 TENSORS = tuple(f for f in FILES if f.endswith("safetensors"))
 
@@ -390,3 +390,11 @@ def test_a_solution_made_by_hand_can_be_saved(tmp_path):
     network = DenseNetwork(Architecture(4, 1), [0.0], [1.0], 1, torch.Generator().manual_seed(0))
     by_hand = Solution(network, (Field("u"),), MESH, {})
     np.testing.assert_array_equal(load(by_hand.save(tmp_path / "run"))(X), by_hand(X))
+
+
+def test_metadata_cannot_ask_for_a_network_without_end(run):
+    tensors, metadata = read_tensors(run / "network.safetensors")
+    metadata["architecture"]["depth"] = 2**31
+    write_tensors(run / "network.safetensors", tensors, metadata)
+    with pytest.raises(PcpinnError, match="at most 1000 hidden layers"):
+        load(run)

@@ -11,14 +11,14 @@ import torch
 
 from ..errors import PcpinnError
 from ..invert.equations import Equations
-from ..invert.files import finish_inverse, write_data
 from ..invert.infer import inverse_settings
 from ..invert.model import InverseModel, make_coefficients
-from ..invert.nodal_files import finish_nodal, nodal_solution, nodal_u
+from ..invert.nodal_files import nodal_solution, nodal_u
 from ..invert.observations import Observations, as_data
 from ..invert.setup import make_equations
 from ..invert.solution import InverseSolution
 from ..invert.truth import Truth, compare_inverse
+from ..invert.write import write_data
 from ..mesh.slab_mesh import AnyMesh
 from ..problem.family import Family
 from ..problem.problem import Problem
@@ -106,9 +106,7 @@ class _Run:
 
     def begin(self) -> None:
         """Make the folder, with the data in it."""
-        self.own.begin(self.mesh)
-        if self.own.out is not None:
-            write_data(self.own.out / "data.safetensors", self.data)
+        self.own.begin(self.mesh, lambda folder: write_data(folder / "data.safetensors", self.data))
         self.own.ready()
 
     def result(self, solution: InverseSolution, misfits: list[float], **facts: Any) -> Result:
@@ -169,7 +167,7 @@ def infer_adjoint(penalty: str, method: str, *arguments: Any, **options: Any) ->
         penalty={"name": penalty, **search.describe()},
     )
     if run.own.out is not None:
-        finish_nodal(run.own.out, solution)
+        solution.finish(run.own.out)
     return solution
 
 
@@ -228,7 +226,7 @@ def infer_pinn(*arguments: Any, **options: Any) -> InverseSolution:
         preconditioner={**loss.describe(), **_NO_PRECONDITIONER},
     )
     if run.own.out is not None:
-        finish_inverse(run.own.out, solution)
+        solution.finish(run.own.out)
     return solution
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from typer.core import TyperGroup
 
 from ..catalog import CATALOG, INVERSE
 from ..catalog.entry import ACCURACY
@@ -20,18 +22,19 @@ from ..catalog.inverse_task import inverse_of_run
 from ..catalog.prepared import SUFFIX, read_prepared, write_prepared
 from ..catalog.task import AnyTask, Task, catalog_task, find_task, task_of_run
 from ..errors import PcpinnError, PcpinnWarning
+from ..interrupt import exit_code, raise_terminated
 from ..solution.folder import read_run, require_free
 from ..solution.over_time import FPS, FRAMES
 from ..solution.reference import Reference
 from ..solution.verdict import USUAL_ACCURACY
 from ..solve.method import METHODS
 from .bench import bench, report
-from .conclude import answers, carry_out, conclude
+from .conclude import answers, carry_out, conclude, say_interrupted
 from .condition import condition
 from .display import standard_output_kept_clean, working_progress
 from .doctor import doctor
 from .infer import infer
-from .options import AsJson, At, Changes, answer_at, changes_with, free_folder, movie_path, pairs
+from .options import AsJson, At, Changes, Force, answer_at, changes_with, free_folder, movie_path, pairs, run_name
 from .reference import reference_app
 from .reproduce import reproduce
 from .settings import settings
@@ -39,7 +42,24 @@ from .show import show
 from .study import study
 from .tables import read_points, write_values
 
+
+class Commands(TyperGroup):
+    """All commands; interrupts end in one line and with a code that tells which it was."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: D102
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interrupt:
+            say_interrupted(interrupt, "")
+            raise typer.Exit(exit_code(interrupt)) from None
+        except typer.Exit as stop:  # a command has said it
+            if isinstance(stop.__context__, KeyboardInterrupt):
+                stop.exit_code = exit_code(stop.__context__)
+            raise
+
+
 app = typer.Typer(
+    cls=Commands,
     help="Solve partial differential equations with preconditioned neural networks.",
     no_args_is_help=True,
     add_completion=False,
@@ -90,10 +110,11 @@ def solve(
     problem: ProblemFile = None,
     published: PublishedFolder = None,
     changes: Changes = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Solve a problem and record the run."""
-    changed = changes_with(changes, device=device, seed=seed, accuracy=accuracy)
+    changed = changes_with(changes, device=device, seed=seed, accuracy=accuracy, force=force or None)
     with answers(as_json), standard_output_kept_clean():
         if name.endswith(SUFFIX):
             task: AnyTask = read_prepared(Path(name), changed, problem, method)
@@ -103,8 +124,8 @@ def solve(
             if not isinstance(task, Task):
                 raise PcpinnError("published data are of single problems", "leave --reference out")
             task = task.compared_with(published)
-        how = "" if task.record["preset"] == ACCURACY else f"-{task.record['preset']}"
-        folder = out or free_folder(Path("runs") / f"{task.record['problem']}{how}")
+        how = () if task.record["preset"] == ACCURACY else (task.record["preset"],)
+        folder = out or free_folder(Path("runs") / run_name(task.record["problem"], *how))
         require_free(folder)
         solution = carry_out(task, folder, resume=False)
     conclude(solution, folder, as_json)
@@ -243,7 +264,7 @@ app.command()(reproduce)
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; refused input ends with one message and code 2."""
     console = Console(stderr=True)
-    usual = warnings.showwarning
+    usual, before = warnings.showwarning, signal.signal(signal.SIGTERM, raise_terminated)
     warnings.showwarning = _one_line_warnings(console)
     try:
         app(args=arguments, standalone_mode=True)
@@ -252,12 +273,13 @@ def main(arguments: list[str] | None = None) -> None:
         if error.remedy:
             console.print(f"  -> {_escape(error.remedy)}", soft_wrap=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    except KeyboardInterrupt as interrupt:
+        sys.exit(exit_code(interrupt))
     except BrokenPipeError:
         sys.exit(1)
     finally:
         warnings.showwarning = usual
+        signal.signal(signal.SIGTERM, before)
 
 
 def _reference_of(folder: Path, problem: Path | None) -> Reference | None:

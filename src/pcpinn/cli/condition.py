@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +15,7 @@ from ..condition.number import METHODS, condition_number
 from ..condition.record import ConditionNumber
 from ..condition.size import affordable, first_steps
 from ..errors import PcpinnError
+from ..files import json_text
 from .display import standard_output_kept_clean
 from .options import AsJson, Changes, pairs
 
@@ -68,7 +68,7 @@ def condition(
             **found.to_dict(),
             "note": note,
         }
-        print(json.dumps(record, allow_nan=False))
+        print(json_text(record))
 
 
 def condition_table(found: ConditionNumber, name: str, note: str = "") -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 
 from rich.console import Console
@@ -13,6 +12,7 @@ from rich.text import Text
 from ..catalog import CATALOG
 from ..catalog.task import Task, find_task
 from ..condition.doctor import Diagnosis, Variants, diagnose
+from ..files import json_text
 from ..problem.problem import Problem
 from .condition import Preset, ProblemName
 from .display import standard_output_kept_clean
@@ -30,7 +30,7 @@ def doctor(name: ProblemName, preset: Preset = "default", changes: Changes = Non
     print_diagnosis(console, found, str(task.record["problem"]))
     if as_json:
         record = {"problem": task.record["problem"], "parameters": task.record["problem_parameters"], **found.to_dict()}
-        print(json.dumps(record, allow_nan=False))
+        print(json_text(record))
 
 
 def _variants(task: Task) -> Variants:

@@ -12,7 +12,7 @@ from ..solution.folder import require_free
 from ..solve.method import INVERSE_METHODS
 from .conclude import carry_out, conclude
 from .display import standard_output_kept_clean
-from .options import AsJson, Changes, changes_with, free_folder
+from .options import AsJson, Changes, Force, changes_with, free_folder, run_name
 
 
 def infer(
@@ -31,10 +31,11 @@ def infer(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the run; must not exist yet.")] = None,
     changes: Changes = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Infer unknown coefficients from data and record the run."""
-    changed = changes_with(changes, device=device, seed=seed)
+    changed = changes_with(changes, device=device, seed=seed, force=force or None)
     with standard_output_kept_clean():
         task = find_inverse(name, preset, changed, data, method)
         folder = out or free_folder(Path("runs") / _folder_name(task, method))
@@ -44,5 +45,4 @@ def infer(
 
 
 def _folder_name(task: InverseTask, method: str) -> str:
-    name = f"{task.record['problem']}-{task.record['preset']}"
-    return name if method == "infer" else f"{name}-{method}"
+    return run_name(task.record["problem"], task.record["preset"], *(() if method == "infer" else (method,)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ from ..solve.settings import canonical_value
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
 ]
+Force = Annotated[bool, typer.Option("--force", help="Begin though the run seems to need more memory than there is.")]
 AsJson = Annotated[
     bool,
     typer.Option("--json", help="Print the result as one JSON object on standard output, all else on standard error."),
@@ -89,6 +91,12 @@ def changes_with(changes: list[str] | None, **options: Any) -> dict[str, Any]:
             result.pop(key, None)
         result[name] = value
     return result
+
+
+def run_name(*parts: str) -> str:
+    """The name of a run's folder from names that problem files choose: one plain name, never a path, at most 100 characters."""
+    name = re.sub(r"[^\w.+-]+", "-", "-".join(parts), flags=re.ASCII).strip(".-")
+    return name[:100] or "problem"
 
 
 def free_folder(wanted: Path) -> Path:

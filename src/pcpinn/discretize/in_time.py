@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -46,3 +47,4 @@ class Slabs(Recipe):
     name: ClassVar[str] = "slabs"
     positive: ClassVar[tuple[str, ...]] = ("steps", "order")
     not_negative: ClassVar[tuple[str, ...]] = ("halvings",)
+    at_most: ClassVar[Mapping[str, float]] = {"order": 12, "halvings": 1000}

@@ -19,6 +19,7 @@ from ..problem.arguments import takes_time, with_time
 from ..problem.conditions import Dirichlet, Initial, NaturalCondition, Neumann, evaluate
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
+from ..problem.real import refuse_complex
 
 
 def unpack(state: Tensor, fields: tuple[Field, ...], over_time: bool) -> list[Local]:
@@ -242,11 +243,10 @@ class BoundaryFlux:
         normal = n[:-1] if self.over_time else n
         rows = []
         for f, own, condition in zip(self.fields, locals_, self.conditions, strict=True):
-            g = (
-                condition.normal_flux(place, t, normal, own, locals_)
-                if isinstance(condition, NaturalCondition)
-                else 0.0
-            )
+            g: Any = 0.0
+            if isinstance(condition, NaturalCondition):
+                g = condition.normal_flux(place, t, normal, own, locals_)
+                self._refuse_one_for_all(g, f)
             rows.append(self._row(g, f, x))
         return torch.cat(rows)
 
@@ -260,6 +260,16 @@ class BoundaryFlux:
             rates.append(rows[:, -1] if rate is None else self._row(evaluate(rate, place, t), f, x))
         started = torch.cat([state[:, :-1], torch.cat(rates)[:, None]], dim=1)
         return torch.where(torch.tensor(given, device=x.device), self._pointwise.density(x, started), 0.0)
+
+    def _refuse_one_for_all(self, g: Any, f: Field) -> None:
+        """A number as the load on a vector: on all components alike is hardly ever meant."""
+        alone = g.ndim == 0 if isinstance(g, Tensor) else isinstance(g, int | float) and g != 0
+        if f.components > 1 and alone:
+            raise PcpinnError(
+                f"the condition of field {f.name!r} on {self.boundary!r} is one number for {f.components} components",
+                f"give one per component, such as Neumann(({', '.join(['0.0'] * (f.components - 1))}, 5.0)), or a load along the "
+                "normal: Natural(lambda x, n, u: 5.0 * n)",
+            )
 
     def _by_field(self, state: Tensor) -> tuple[Tensor, ...]:
         return state.split([f.components for f in self.fields])
@@ -308,6 +318,7 @@ def _shaped(part: Any, shape: tuple[int, ...], x: Tensor, label: str, over_time:
         return x.new_zeros(shape)
     if isinstance(part, int | float):
         return x.new_full(shape, float(part))
+    refuse_complex(part, label)
     if not isinstance(part, Tensor):
         raise PcpinnError(
             f"{label} returned a {type(part).__name__}", "return a torch tensor or a number, not NumPy or a list"

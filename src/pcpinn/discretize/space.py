@@ -74,12 +74,21 @@ class ScalarSpace:
             missing = missing[fit < -beside]
         return cells, reference
 
-    def outside(self, x: np.ndarray) -> np.ndarray:
-        """(n,) which points (n, d) lie in no cell; far from a curved cell its inverse map may not have converged."""
+    def outside(self, x: np.ndarray, beside: float = 1e-6) -> np.ndarray:
+        """(n,) which points (n, d) lie in no cell, nor beside one by a part of it.
+
+        Far from a curved cell its inverse map may not have converged.
+        """
+        lower, upper = self.mesh.bounds
+        far = np.any((x < 2 * lower - upper) | (x > 2 * upper - lower), axis=1)  # their distances may be no numbers
+        if far.any():
+            result = far.copy()
+            result[~far] = self.outside(x[~far], beside) if not far.all() else False
+            return result
         cells, X = self.locate(x)
         back = self.mesh.skfem.mapping().F(X[:, :, None], cells.astype(np.int32))[:, :, 0].T
         missed = np.linalg.norm(back - x, axis=1) > 1e-6 * np.ptp(self.nodes, axis=0).max()
-        return missed | (np.minimum(X.min(axis=0), 1 - X.sum(axis=0)) < -1e-6)
+        return missed | (np.minimum(X.min(axis=0), 1 - X.sum(axis=0)) < -beside)
 
     def _locate(self, x: np.ndarray, candidates: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         mapping = self.mesh.skfem.mapping()

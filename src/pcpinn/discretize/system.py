@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import torch
 
 from ..errors import PcpinnError
+from .balance import refuse_unbalanced
 from .discrete_equation import DiscreteEquation, eliminate
 from .discretisation import Discretisation, check_functions
 from .equation import Nodes
@@ -100,4 +101,5 @@ def linear_part(equation: DiscreteEquation) -> LinearSystem:
             "the assembled matrix or right-hand side is not finite", "check flux, source and conditions for NaN"
         )
     refuse_singular(A, discretisation)
+    refuse_unbalanced(discretisation)
     return LinearSystem(equation, A, b)

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.func import jacfwd, vmap
 
 from ..errors import PcpinnError
-from ..problem.conditions import Dirichlet, Natural, Neumann, Periodic, Robin
+from ..problem.conditions import Dirichlet, Natural, Neumann, Periodic, Pin, Robin
 from ..problem.problem import Problem
 from .pointwise import BoundaryFlux, Pointwise
 from .samples import data_states, lengths, sample_points
@@ -55,6 +55,7 @@ def refuse_ill_posed(problem: Problem, points: Tensor | None = None) -> None:
         PcpinnError: for coefficients that are not finite, an equation that is ill-posed everywhere and in all states tried, and
             a field that is fixed only up to a constant.
     """
+    refuse_overdetermined(problem)
     x = sample_points(problem, _POINTS) if points is None else points
     if not len(x):
         return  # a domain that fills next to nothing of its box
@@ -186,9 +187,49 @@ def _constant_is_free(
     problem: Problem, x: Tensor, states: list[Tensor], J: Tensor, name: str, k: int, component: int
 ) -> bool:
     """Whether a constant added to a component changes nothing in the equations, on boundaries or at pins."""
-    first = problem.unknowns[0].name
-    if any((pin.field or first) == name and pin.component == k for pin in problem.pins):
+    if any(_pinned(problem, pin) == (name, k) for pin in problem.pins):
         return False
+    return _nothing_fixes(problem, x, states, J, name, k, component)
+
+
+def _pinned(problem: Problem, pin: Pin) -> tuple[str, int]:
+    """Field and component of a pin."""
+    return pin.field or problem.unknowns[0].name, pin.component
+
+
+def refuse_overdetermined(problem: Problem) -> None:
+    """Refuse a pin in a field that other conditions determine already.
+
+    In two and three dimensions a value at a single point is no condition: a solution that meets it is none of the equation there.
+    On an interval it cuts the problem in two, and of several fields one may be of higher order than it looks (a plate on a
+    support): these pass.
+
+    Raises:
+        PcpinnError: with what determines the field.
+    """
+    if not problem.pins or problem.dimension == 1 or len(problem.unknowns) > 1:
+        return
+    x = sample_points(problem, _FEW)
+    if not len(x):
+        return
+    states = tried_states(problem, x)
+    J = torch.stack([Pointwise(problem, strong=True).jacobian(x, s) for s in states])
+    for pin in problem.pins:
+        name, k = _pinned(problem, pin)
+        if torch.isfinite(J).all() and not _nothing_fixes(
+            problem, x, states, J, name, k, problem.component_range(name)[k]
+        ):
+            raise PcpinnError(
+                f"{pin} is a value at one point for {name!r}, which the equation and its other conditions determine already",
+                "leave the pin out; it is for fields that are known only up to a constant. Values along a line or around a hole "
+                "are Dirichlet conditions",
+            )
+
+
+def _nothing_fixes(
+    problem: Problem, x: Tensor, states: list[Tensor], J: Tensor, name: str, k: int, component: int
+) -> bool:
+    """The same, pins left out."""
     for by_field in problem.conditions.values():
         condition = by_field.get(name)
         if isinstance(condition, Dirichlet):

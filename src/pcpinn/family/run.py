@@ -157,7 +157,7 @@ class FamilyRun:
         state = self.optimiser.start(self.loss, settings.run.seed)
         own.ready()
         own.begin(self.mesh)
-        checkpoints, snapshot = own.checkpoints(self.network.theta)
+        checkpoints, snapshot = own.checkpoints(self.network.theta, state)
         estimator = self._estimator()
         training: Training | None = None
         reason, iterations = "iterations", settings.optimiser.iterations

@@ -1,4 +1,4 @@
-"""Inverse runs on disk: as any run, with the data, the coefficients' networks and the posterior beside them.
+"""Inverse runs on disk: as any run, with the data, the coefficients' networks and the posterior beside them (`write.py`).
 
 data.safetensors          what was observed
 coefficients.safetensors  networks of the unknown functions
@@ -11,31 +11,18 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
 from ..errors import PcpinnError
-from ..files import read_tensors, write_tensors
+from ..files import read_tensors
 from ..network import Architecture, DenseNetwork
-from ..solution.folder import finish_run
 from ..solution.load import load_forward, loads
 from ..solution.solution import Solution
 from .model import Bounded, CoefficientNetwork
 from .observations import Observations
 from .restore import restored_uncertainty
 from .solution import InverseSolution
-
-
-def write_data(path: Path, data: tuple[Observations, ...]) -> None:
-    """Points, values and noise of each set; observables are functions and not kept."""
-    tensors: dict[str, np.ndarray] = {}
-    for i, d in enumerate(data):
-        tensors |= {f"{i}.points": d.points, f"{i}.values": d.values}
-        if isinstance(d.noise, np.ndarray):
-            tensors[f"{i}.noise"] = d.noise
-    facts = [{"field": d.field, "component": d.component, "name": d.name, "plain": d.observable is None} for d in data]
-    write_tensors(path, tensors, {"sets": facts})
 
 
 def read_data(path: Path) -> tuple[Observations, ...]:
@@ -55,31 +42,6 @@ def read_data(path: Path) -> tuple[Observations, ...]:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise PcpinnError(f"{path} does not hold data: {error}", "the file is damaged; start again") from error
-
-
-def finish_inverse(folder: Path, solution: InverseSolution) -> None:
-    """Everything that was found; result.json last."""
-    tensors: dict[str, np.ndarray] = {}
-    facts: dict[str, Any] = {}
-    for name, network in solution.coefficients.items():
-        tensors |= {f"{name}.{k}": v.detach().cpu().numpy() for k, v in network.base.state_dict().items()}
-        b = network.bounded
-        facts[name] = {
-            "architecture": network.base.architecture.to_dict(),
-            "low": b.low if math.isfinite(b.low) else None,
-            "initial": b.initial,
-            "unit": b.unit,
-        }
-    for name, value in solution.parameters.items():
-        tensors[f"parameter.{name}"] = np.asarray(value)
-    write_tensors(folder / "coefficients.safetensors", tensors, {"coefficients": facts})
-    known = solution.uncertainty
-    if known is not None:
-        parts = {"u": known.u.astype(np.float32)}
-        parts |= {f"coefficient.{n}": v.astype(np.float32) for n, v in known.coefficients.items()}
-        parts |= {f"parameter.{n}": v for n, v in known.parameters.items()}
-        write_tensors(folder / "posterior.safetensors", parts, {"effective": known.effective})
-    finish_run(folder, solution.network, solution.history, solution.result)
 
 
 @loads("inverse")

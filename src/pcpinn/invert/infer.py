@@ -13,7 +13,6 @@ from ..problem.unknowns import Unknown
 from ..progress import Progress
 from ..solve.method import INVERSE_METHODS, Method
 from ..solve.settings import Settings, problem_is_over_time, resolve
-from .files import finish_inverse
 from .inference import Inference
 from .observations import Observations, as_data
 from .recipe import offer_inverse
@@ -59,7 +58,7 @@ def infer(
     run = Inference(family, as_data(data), chosen, on, truth, **options)
     solution = conclude(run, run.carry_out())
     if run.own.out is not None:
-        finish_inverse(run.own.out, solution)
+        solution.finish(run.own.out)
     return solution
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,24 +12,25 @@ import torch
 
 from ..discretize.linear_solves import Factors
 from ..discretize.pointwise import guard
+from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
 from ..precondition import AutoILU, Preconditioner
 from ..problem.family import Family
 from ..problem.unknowns import Coefficient
+from ..solve.afford import refuse_unaffordable
 from ..solve.build import make_mesh, make_network, make_preconditioner
 from ..solve.conduct import Run
 from ..solve.settings import Settings
 from ..train import Checkpoints, GaussNewton, History, Optimiser, Snapshot, Stopping, Training, train
-from .choice import Choice, Discrete, chosen_hypers
+from .choice import Choice, Discrete
 from .data import Between, DataTerm
 from .equations import Equations, Tangent
-from .files import write_data
 from .loss import JointLoss, PriorRows
 from .model import InverseModel, make_coefficients
 from .observations import Observations
-from .prior import Hyper
 from .setup import coefficient_prior, free_priors, known_nodes, make_equations, space_of
 from .truth import Truth
+from .write import write_data
 
 _KNOWN = 1e-3  # known values are met to this part of their size, or to the floor of their prior if that is more
 _STAGES = (0.1, 0.4, 1.0)  # the weight of the equations grows
@@ -61,6 +62,7 @@ class Inference:
         self.own = Run(settings, family.base.name, family.base.unknowns, kind="inverse", **options)
         self.progress, self.device = self.own.progress, self.own.device
         base = family.base
+        refuse_unaffordable(base, settings, mesh, sum(map(len, data)))
         self.mesh = self.own.mesh(mesh, lambda: make_mesh(base, settings))
         for one in data:
             one.check(base, self.mesh)
@@ -84,6 +86,7 @@ class Inference:
         self.loss = JointLoss(self.model, self.equations, terms, self._weights())
         self.loss.known = self._known({})
         self.choice: Choice | None = None
+        self.guess: np.ndarray | None = None  # nodal values that the choice began with
         self.newton = isinstance(settings.optimiser, GaussNewton)
         self.loss.recipe, self.loss.refresh_every = self._preconditioner, settings.loss.refresh
         self.loss.derivatives = self.newton
@@ -150,10 +153,9 @@ class Inference:
             checkpoints = Checkpoints(own.out, settings.run.checkpoint_every, own.clock)
             if not own.resume:
                 self._try_out()
-                own.begin(self.mesh)
-                write_data(own.out / "data.safetensors", self.data)
+                own.begin(self.mesh, lambda folder: write_data(folder / "data.safetensors", self.data))
             elif checkpoints.exists():
-                snapshot = checkpoints.read(self.model.theta)
+                snapshot = checkpoints.read(self.model.theta, optimiser.start(self.loss, settings.run.seed))
         own.ready()
         own.clock.add(0.0 if snapshot is None else snapshot.elapsed)
         return self._train(stages, optimiser, checkpoints, snapshot)
@@ -176,14 +178,14 @@ class Inference:
             resumed = snapshot if number == first else None
             if resumed is not None:
                 done = int(resumed.facts.get("since", 0))
-                with torch.no_grad():  # priors are chosen again from where P was built
+                with torch.no_grad():  # where P was built
                     self.model.theta.copy_(resumed.loss.get("anchor", resumed.theta))
             loss.kappa = stage.kappa
             if stage.kappa:
-                self._prepare(None if resumed is None else resumed.facts)
+                self._prepare(None if resumed is None else resumed.context.get("guess"))
             if checkpoints is not None:
-                checkpoints.facts = {"stage": number, "since": done, "hypers": chosen_hypers(self.choice)}
-                checkpoints.facts |= {} if self.choice is None else {"noise_factor": self.choice.noise_factor}
+                checkpoints.context = {} if self.guess is None else {"guess": torch.from_numpy(self.guess)}
+                checkpoints.facts = {"stage": number, "since": done}
             if number <= 1 or state is None:
                 state = optimiser.start(loss, settings.run.seed)
             here = resumed or Snapshot(done, seconds, self.model.theta.detach().clone(), state, history)
@@ -201,17 +203,26 @@ class Inference:
                 break
         return training
 
-    def _prepare(self, facts: Mapping[str, Any] | None) -> None:
-        """Hyper-parameters of the priors, once; P of the present coefficients."""
-        if self.newton and self.choice is None:
-            if facts is not None:
-                hypers = [None if h is None else Hyper.from_dict(h) for h in facts["hypers"]]
-                choice = self.discrete.solve(*self._first_guess(), 6, (), hypers)
-                self.choice = replace(choice, noise_factor=float(facts["noise_factor"]))
-            else:
-                self.progress.stage("priors")
-                self.choice = self.discrete.solve(*self._first_guess(), 8, (1, 3, 5), self.discrete.start)
-            self._set_priors(self.choice)
+    def _prepare(self, guess: torch.Tensor | None) -> None:
+        """Hyper-parameters of the priors, once; by the same steps again, from the same values (N,), in a run that goes on.
+
+        Raises:
+            PcpinnError: where noise or priors are too small beside the values for the precision of numbers.
+        """
+        if not self.newton or self.choice is not None:
+            return
+        self.progress.stage("priors")
+        u, c = self._first_guess()
+        self.guess = u if guess is None else guess.numpy()
+        try:
+            self.choice = self.discrete.solve(self.guess, c, 8, (1, 3, 5), self.discrete.start)
+        except np.linalg.LinAlgError as error:
+            noise = min(float(n.min()) for n in self.noise)
+            raise PcpinnError(
+                f"the posterior cannot be computed ({error}): a noise of {noise:.1e} is too small for the precision of numbers",
+                "give the standard deviation that the data really have, or none to have it estimated",
+            ) from error
+        self._set_priors(self.choice)
 
     def _first_guess(self) -> tuple[np.ndarray, np.ndarray]:
         """Nodal values to begin with: coefficients as their priors expect them, free values zero."""

@@ -15,7 +15,7 @@ from ..discretize.finite_elements import FiniteElements
 from ..discretize.probe import probe
 from ..discretize.slabs import TimeSlabs
 from ..errors import PcpinnError
-from ..files import read_json, read_tensors, write_atomically, write_json, write_tensors
+from ..files import read_json, read_tensors
 from ..solution.folder import fields_of, read_history, read_mesh_arrays, settings_of
 from ..solution.load import loads
 from ..solution.result import Result
@@ -53,19 +53,9 @@ def nodal_solution(
     )
 
 
-def finish_nodal(folder: Path, solution: InverseSolution) -> None:
-    """Everything that was found; result.json last."""
-    tensors = {"u": solution.network.theta.detach().numpy()}
-    tensors |= {f"coefficient.{n}": c.base.theta.detach().numpy() for n, c in solution.coefficients.items()}
-    tensors |= {f"parameter.{n}": np.asarray(v) for n, v in solution.parameters.items()}
-    write_tensors(folder / "nodal.safetensors", tensors, {})
-    write_atomically(folder / "history.csv", solution.history.to_csv())
-    write_json(folder / "result.json", solution.result)
-
-
 @loads("nodal")
 def load_nodal(folder: Path, record: dict[str, Any], module: nn.Module | None) -> InverseSolution:
-    """Inverse of `finish_nodal`; `record` is run.json.
+    """Inverse of `write_nodal`; `record` is run.json.
 
     Raises:
         PcpinnError: when files are missing, damaged or do not fit each other.

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from ..discretize.outside import outside_of
 from ..discretize.pointwise import place_and_time, unpack
-from ..discretize.space import ScalarSpace
 from ..errors import PcpinnError
-from ..mesh.slab_mesh import AnyMesh, SlabMesh
+from ..mesh.slab_mesh import AnyMesh
 from ..problem.arguments import with_time
 from ..problem.field import component_names
 from ..problem.problem import Problem
+from ..problem.real import real_array
 
 AXES = ("x", "y", "z")
 _MOST_BYTES = 200 * 2**20
@@ -51,8 +52,8 @@ class Observations:
 
     def __post_init__(self) -> None:
         try:
-            points = np.array(self.points, dtype=np.float64, ndmin=2)
-            values = np.array(self.values, dtype=np.float64)
+            points = np.array(real_array(self.points, f"{self.name}: a coordinate"), ndmin=2)
+            values = real_array(self.values, self.name)
         except (TypeError, ValueError) as error:
             raise PcpinnError(f"{self.name} are not numbers: {error}", "give points (m, d) and values (m,)") from error
         if values.ndim != 1 or points.ndim != 2 or len(points) != len(values) or not len(values):
@@ -141,16 +142,6 @@ class Observations:
         assert self.rows is not None
         noise = self.noise[keep] if isinstance(self.noise, np.ndarray) else self.noise
         return replace(self, points=self.points[keep], values=self.values[keep], noise=noise, rows=self.rows[keep])
-
-
-def outside_of(mesh: AnyMesh, x: np.ndarray) -> np.ndarray:
-    """(m,) which points (m, d) lie outside a mesh."""
-    if isinstance(mesh, SlabMesh):
-        lower, upper = mesh.bounds
-        margin = 1e-9 * (upper[-1] - lower[-1])
-        early = (x[:, -1] < lower[-1] - margin) | (x[:, -1] > upper[-1] + margin)
-        return early | ScalarSpace(mesh.space, 1).outside(x[:, :-1])
-    return ScalarSpace(mesh, 1).outside(x)
 
 
 def as_data(data: Observations | Sequence[Observations]) -> tuple[Observations, ...]:

@@ -23,7 +23,7 @@ from .truth import Uncertainty
 
 
 def restored_uncertainty(path: Path, plain: Solution) -> Uncertainty:
-    """Inverse of what `finish_inverse` wrote.
+    """Inverse of what `write_posterior` wrote.
 
     Raises:
         PcpinnError: when the file does not fit the run.

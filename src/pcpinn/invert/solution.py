@@ -11,10 +11,13 @@ import numpy as np
 import torch
 
 from ..errors import PcpinnError
+from ..solution.folder import finish_record
 from ..solution.solution import Solution
 from .model import CoefficientNetwork, InverseModel
+from .nodal import NodalFunction
 from .observations import Observations
 from .truth import Truth, Uncertainty, compare_inverse
+from .write import write_data, write_nodal, write_posterior, write_unknowns
 
 
 @dataclass(repr=False)
@@ -116,3 +119,20 @@ class InverseSolution(Solution):
             raise PcpinnError(f"pictures need {error.name}", f"pip install {error.name}") from error
         truth = reference if isinstance(reference, Truth) else None
         return draw_inverse(self, Path(path), truth, str(self.result.get("problem", "")))
+
+    @property
+    def kind(self) -> str:
+        """Of a folder that holds it; adjoint methods leave nodal values and no networks."""
+        return "nodal" if isinstance(self.network, NodalFunction) else "inverse"
+
+    def finish(self, folder: Path) -> None:
+        """Add everything that was found to the folder of a run; result.json last."""
+        write_data(folder / "data.safetensors", self.data)
+        if self.uncertainty is not None:
+            write_posterior(folder, self.uncertainty)
+        if self.kind == "nodal":
+            write_nodal(folder, self.network, self.coefficients, self.parameters)
+            finish_record(folder, self.history, self.result)
+        else:
+            write_unknowns(folder, self.coefficients, self.parameters)
+            super().finish(folder)

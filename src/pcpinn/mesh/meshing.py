@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -49,6 +50,7 @@ class Meshing(Recipe):
     name: ClassVar[str] = "fem"
     positive: ClassVar[tuple[str, ...]] = ("size", "degree", "curvature", "quadrature", "corner_size")
     not_negative: ClassVar[tuple[str, ...]] = ("lines",)
+    at_most: ClassVar[Mapping[str, float]] = {"quadrature": 100, "lines": 1000}
 
     def options(self) -> dict[str, Any]:
         """Arguments of `generate_mesh`, except kinks and time."""

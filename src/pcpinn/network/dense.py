@@ -17,6 +17,8 @@ from .initialisation import INITIALISATIONS, initialise_layer
 from .placed import PlacedNetwork
 from .stretched import stretched
 
+_DEEPEST = 1000  # beyond this nothing trains, and files that say so are damaged
+
 
 @dataclass(frozen=True)
 class Architecture:
@@ -36,6 +38,8 @@ class Architecture:
             raise PcpinnError(
                 f"width={self.width}, depth={self.depth}", "give a width of 1 or more and a depth of 0 or more"
             )
+        if self.depth > _DEEPEST:
+            raise PcpinnError(f"depth={self.depth}", f"give at most {_DEEPEST} hidden layers; 2 to 5 are usual")
         if self.activation not in ACTIVATIONS:
             raise PcpinnError(f"activation={self.activation!r} is not a choice", f"use {', '.join(ACTIVATIONS)}")
         if self.initialisation not in INITIALISATIONS:

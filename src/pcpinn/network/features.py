@@ -16,6 +16,7 @@ from ..errors import PcpinnError
 from .stretched import Knots
 
 _MOST_WAVES = 4_000_000
+_LARGEST_EXPONENT = 50  # 2^53 neighbouring doubles fill the box
 _LONGER = 1.25  # period of "series" in lengths of the box: longer costs waves, shorter costs digits
 
 
@@ -73,6 +74,11 @@ class Features:
             raise PcpinnError(
                 f"features={self.kind} do not repeat themselves along periodic axes",
                 "use features=log (with none, other axes have no features); feature_count waves per period, at least one",
+            )
+        if self.kind == "log" and not all(abs(e) <= _LARGEST_EXPONENT for e in (self.low, self.high)):
+            raise PcpinnError(
+                f"features of 2^{self.low:g} to 2^{self.high:g} waves cannot be told apart in double precision",
+                f"choose feature_low and feature_high between -{_LARGEST_EXPONENT} and {_LARGEST_EXPONENT}",
             )
         if self.kind == "cosines" and self.count < 1:
             raise PcpinnError(f"feature_count={self.count}", "ask for at least one half wave")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -27,6 +28,7 @@ class Preconditioning(Recipe):
     refinement: int = field(default=0, kw_only=True)
 
     not_negative: ClassVar[tuple[str, ...]] = ("refinement",)
+    at_most: ClassVar[Mapping[str, float]] = {"refinement": 1000}
     near_identity: ClassVar[bool] = True  # whether P^-1 A is near the identity, as Gauss-Newton's Gram matrix assumes
 
 

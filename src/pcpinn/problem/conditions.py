@@ -14,6 +14,7 @@ from torch import Tensor
 from ..errors import PcpinnError
 from .arguments import takes_time, with_time
 from .field import Local
+from .real import refuse_complex
 
 Value = float | Sequence[Any] | torch.Tensor | Callable[..., Any]
 
@@ -125,6 +126,7 @@ class Pin:
             at = tuple(float(v) for v in self.at)
         except (TypeError, ValueError):
             at = ()
+        refuse_complex(self.value, "the value of a pin")
         if not at or not all(map(math.isfinite, (*at, self.value))):
             raise PcpinnError(
                 f"Pin(at={self.at!r}, value={self.value!r})", "write Pin(at=(x, y), value=0.0) with finite numbers"
@@ -148,7 +150,10 @@ def evaluate(value: Value, x: Tensor, t: Tensor | None = None) -> Any:
             "a value is a function of (x, t) in a problem without a time of its own",
             "write a function of x; where time is a coordinate, it is x[-1]",
         )
-    return torch.as_tensor(result, dtype=x.dtype, device=x.device) if isinstance(result, list | tuple) else result
+    if not isinstance(result, list | tuple):
+        return result
+    refuse_complex(result, "a value")
+    return torch.as_tensor(result, dtype=x.dtype, device=x.device)
 
 
 def require_condition(condition: object, boundary: str) -> Condition:

@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from ..errors import PcpinnError, PcpinnWarning
 from .conditions import Condition, Periodic, Pin, require_condition
 from .field import Field, as_fields
+from .shape_base import Domain
 from .time_checks import check_time
 
 
@@ -87,6 +90,9 @@ class Problem:
             raise PcpinnError(
                 f"pin at {tuple(pin.at)} has {len(pin.at)} coordinates", f"{which} {self.dimension}: give as many"
             )
+        shape = getattr(self.domain, "shape", self.domain) if self.over_time else self.domain
+        if hasattr(shape, "bounds") and not _near(shape, pin.at):
+            raise PcpinnError(f"{pin} is not in the domain", "give a point of the domain or of its boundary")
 
     @property
     def unknowns(self) -> tuple[Field, ...]:
@@ -184,3 +190,16 @@ class Problem:
                 PcpinnWarning,
                 stacklevel=3,
             )
+
+
+def _near(domain: Any, at: Sequence[float]) -> bool:
+    """Whether a point lies in a shape, or in the box around a mesh; or beside it by a thousandth of its extent.
+
+    A point on a curved wall is a rounded one.
+    """
+    lower, upper = (np.asarray(b, dtype=np.float64)[: len(at)] for b in domain.bounds)
+    margin, point = 1e-3 * float(np.max(upper - lower)), np.asarray(at, dtype=np.float64)
+    if not isinstance(domain, Domain):
+        return bool(((point >= lower - margin) & (point <= upper + margin)).all())
+    step = margin * np.eye(len(at))
+    return bool(domain.contains(np.vstack([np.zeros(len(at)), step, -step]) + point).any())

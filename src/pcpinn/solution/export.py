@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,7 +31,8 @@ def write_vtu(solution: Function, path: Path) -> Path:
     except OSError as error:
         raise PcpinnError(f"cannot write {path}: {error.strerror or error}", "choose another place") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a folder that cannot be written says so a second time
+            temporary.unlink(missing_ok=True)
     return path
 
 
@@ -64,6 +66,9 @@ def write_npz(solution: Function, path: Path) -> Path:
         arrays[f.name] = values[:, at] if f.components == 1 else values[:, at : at + f.components]
         at += f.components
     np.savez_compressed(buffer, **arrays)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PcpinnError(f"cannot write {path}: {error.strerror or error}", "choose another place") from error
     write_atomically(path, buffer.getvalue())
     return path

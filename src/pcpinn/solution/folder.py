@@ -15,7 +15,7 @@ from __future__ import annotations
 import operator
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,15 @@ import torch
 from torch import nn
 
 from ..errors import PcpinnError
-from ..files import read_json, read_tensors, write_atomically, write_json, write_tensors
+from ..files import (
+    clear_stagings,
+    read_json,
+    read_plain_text,
+    read_tensors,
+    write_atomically,
+    write_json,
+    write_tensors,
+)
 from ..mesh.check import check_mesh
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
@@ -41,8 +49,14 @@ FORMAT = 1
 AnyNetwork = Network | MarchedNetwork
 
 
-def create_run(folder: Path, record: dict[str, Any], mesh: AnyMesh | None) -> None:
+def create_run(
+    folder: Path, record: dict[str, Any], mesh: AnyMesh | None, more: Callable[[Path], None] | None = None
+) -> None:
     """Make the folder with run.json and the mesh, if it is known, in one move: it is there whole, or not at all.
+
+    Args:
+        folder, record, mesh: what is made, of what.
+        more: writes whatever else has to be there from the first moment.
 
     Raises:
         PcpinnError: when the folder exists with something in it, or cannot be written.
@@ -52,11 +66,14 @@ def create_run(folder: Path, record: dict[str, Any], mesh: AnyMesh | None) -> No
     staging = None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+        clear_stagings(folder)
+        staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:80]}."))
         staging.chmod(0o755)
         write_json(staging / "run.json", {"format": FORMAT, **record})
         if mesh is not None:
             write_mesh(staging / "mesh.safetensors", mesh)
+        if more is not None:
+            more(staging)
         if folder.is_dir():
             folder.rmdir()
         staging.rename(folder)
@@ -76,10 +93,16 @@ def settle_run(folder: Path, record: dict[str, Any], mesh: AnyMesh) -> None:
 
 
 def require_free(folder: Path) -> None:
-    """Refuse a folder that already holds something."""
-    if folder.is_dir() and not any(folder.iterdir()):
-        return
-    if folder.exists():
+    """Refuse a folder that already holds something, or whose name the system cannot take."""
+    try:
+        if folder.is_dir() and not any(folder.iterdir()):
+            return
+        there = folder.exists()
+    except OSError as error:
+        raise PcpinnError(
+            f"cannot make the run folder {str(folder)[:200]}: {error.strerror or error}", "choose another with --out"
+        ) from error
+    if there:
         raise PcpinnError(
             f"{folder} exists already", "choose another folder, remove it, or continue it with: pcpinn resume DIR"
         )
@@ -88,6 +111,11 @@ def require_free(folder: Path) -> None:
 def finish_run(folder: Path, network: AnyNetwork, history: History, result: dict[str, Any]) -> None:
     """Add the trained network, the history and, last, result.json."""
     write_network(folder / "network.safetensors", network)
+    finish_record(folder, history, result)
+
+
+def finish_record(folder: Path, history: History, result: dict[str, Any]) -> None:
+    """The part of it that says how the answer came about."""
     write_atomically(folder / "history.csv", history.to_csv())
     write_json(folder / "result.json", result)
 
@@ -102,7 +130,7 @@ def keep_network(folder: Path, network: Network) -> Path:
 def read_history(folder: Path) -> History:
     """history.csv of a run."""
     try:
-        return History.from_csv((folder / "history.csv").read_text(encoding="utf-8"))
+        return History.from_csv(read_plain_text(folder / "history.csv"))
     except (OSError, ValueError) as error:
         raise PcpinnError(f"{folder}/history.csv cannot be read: {error}", "the run is damaged; solve again") from error
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import PcpinnError
+from ..problem.real import real_array
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Reference:
     note: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        points, values = np.asarray(self.points, dtype=np.float64), np.asarray(self.values, dtype=np.float64)
+        points, values = (real_array(v, "a reference") for v in (self.points, self.values))
         values = values[:, None] if values.ndim == 1 else values
         expected = (len(points), len(self.components))
         if points.ndim != 2 or values.shape != expected:

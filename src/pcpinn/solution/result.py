@@ -28,7 +28,9 @@ class Result(dict[str, Any]):
         if (self.get("verdict") or {}).get("asked") is not None:
             text += f"; {Verdict(**self['verdict']).message}"
         if self._inverse.get("converged") is False:
-            text += f"; not converged: loss {self._inverse['excess']:.1f} above that of the discrete answer"
+            excess = self._inverse.get("excess")  # not a number where the loss was not finite
+            by = "" if excess is None else f": loss {excess:.1f} above that of the discrete answer"
+            text += f"; not converged{by}"
         return text
 
     @property

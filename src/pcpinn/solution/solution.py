@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import torch
 
-from ..errors import PcpinnError
+from ..discretize.outside import outside_of
+from ..errors import PcpinnError, PcpinnWarning
 from ..mesh.slab_mesh import AnyMesh
 from ..problem.field import Field, component_names
 from ..problem.problem import Problem
+from ..problem.real import real_array, refuse_complex
+from ..problem.shape_base import Domain
 from ..train.history import History
 from .export import write_npz, write_vtu
 from .folder import create_run, finish_run
@@ -22,6 +27,11 @@ from .reference import Reference, compare
 from .result import Result
 from .series import write_series
 from .verdict import Verdict
+
+Outside = Literal["warn", "nan", "ignore"]
+
+_BESIDE = 0.05  # parts of a cell
+_LOOKED_AT = 20_000  # points of one call, spread evenly, that are looked at for a warning
 
 
 @dataclass(repr=False)
@@ -49,6 +59,7 @@ class Solution:
     def __post_init__(self) -> None:
         self.result = Result(self.result)
         self.kept: dict[str, Any] = {}  # what quantities share
+        self._warned = False  # of points outside
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{k} {v:.1e}" for k, v in self.errors.items() if k in ("l2re", "estimate") and v is not None)
@@ -60,17 +71,20 @@ class Solution:
         self.network.to(device)
         return self
 
-    def __call__(self, x: Any, field: str | None = None) -> Any:
+    def __call__(self, x: Any, field: str | None = None, outside: Outside = "warn") -> Any:
         """Values at points x (n, d): (n,) for one scalar, else (n, components). Torch in, torch out (differentiable).
 
         Args:
-            x: NumPy array, nested list or torch tensor. Outside the domain the network extrapolates.
+            x: NumPy array, nested list or torch tensor.
             field: only this field.
+            outside: what to do about points outside the domain, in a hole, say, where a network has numbers that mean nothing:
+                warn (once for each solution), nan (in their place) or ignore.
         """
         given_torch = isinstance(x, torch.Tensor)
+        refuse_complex(x, "a point")
         theta = self.network.theta
         try:
-            points: Any = x if given_torch else np.asarray(x, dtype=np.float64)
+            points: Any = x if given_torch else real_array(x, "a point")
         except (ValueError, TypeError) as error:
             raise PcpinnError(f"{x!r} are not points", "give one row of coordinates per point") from error
         if points.ndim != 2 or points.shape[1] != self.mesh.dimension:
@@ -79,13 +93,53 @@ class Solution:
                 "give one row per point, such as solution([[0.0, 0.0]])",
             )
         columns = list(self._columns(field))
+        elsewhere = self._elsewhere(points, outside)
         if given_torch:
             values = self.network(points.to(theta))[:, columns]
             values = values.to(points) if points.is_floating_point() else values.to(points.device)
         else:
             with torch.no_grad():
                 values = self.network(torch.as_tensor(points).to(theta))[:, columns].double().cpu().numpy()
+        if elsewhere is not None:
+            if given_torch:
+                values = torch.where(torch.as_tensor(elsewhere[:, None], device=values.device), math.nan, values)
+            else:
+                values[elsewhere] = math.nan
         return values[:, 0] if len(columns) == 1 else values
+
+    def outside(self, x: Any) -> np.ndarray:
+        """(n,) which points (n, d) lie outside the domain; beside the mesh by a twentieth of a cell counts as inside."""
+        points = real_array(x, "a point")
+        domain = None if self.problem is None else self.problem.domain
+        suspect = ~domain.contains(points) if isinstance(domain, Domain) else np.ones(len(points), dtype=bool)
+        if suspect.any():  # walls are rounded, and those of a mesh are not quite those of its shape
+            suspect[suspect] = outside_of(self.mesh, points[suspect], _BESIDE)
+        return suspect
+
+    def _elsewhere(self, points: Any, outside: Outside) -> np.ndarray | None:
+        """Which points are to be nan; None if that is not asked for."""
+        if outside not in get_args(Outside):
+            raise PcpinnError(f"outside={outside!r} is not a choice", f"use {', '.join(get_args(Outside))}")
+        if outside == "ignore" or (outside == "warn" and self._warned):
+            return None
+        try:
+            here = points.detach().cpu().double().numpy() if isinstance(points, torch.Tensor) else points
+        except RuntimeError:
+            if outside == "warn":
+                return None  # inside torch.func, where nobody can look
+            raise PcpinnError("points inside torch.func cannot be looked at", "use outside='ignore' there") from None
+        found = self.outside(here if outside == "nan" else here[:: -(-len(here) // _LOOKED_AT) or 1])
+        if outside == "nan":
+            return found
+        if found.any():
+            self._warned = True
+            warnings.warn(
+                f"{int(found.sum())} of {len(found)} points lie outside the domain, where the values mean nothing; "
+                "with outside='nan' they are nan, with outside='ignore' nothing is said",
+                PcpinnWarning,
+                stacklevel=3,
+            )
+        return None
 
     def _columns(self, name: str | None) -> range:
         at = 0
@@ -164,11 +218,19 @@ class Solution:
         """Mesh and nodal values as NumPy arrays."""
         return write_npz(self, Path(path))
 
+    @property
+    def kind(self) -> str:
+        """Of a folder that holds it: which loader reads it back."""
+        return "forward"
+
     def save(self, folder: str | Path) -> Path:
-        """Write JSON, safetensors and CSV into a folder that `pcpinn.load` reads."""
+        """Write JSON, safetensors and CSV into a folder that `pcpinn.load` reads; it is there whole, or not at all."""
         folder = Path(folder)
         fields = [asdict(f) for f in self.fields]
-        record = {"problem": self.result.get("problem", "problem"), "fields": fields, "settings": self.settings}
-        create_run(folder, record, self.mesh)
-        finish_run(folder, self.network, self.history, self.result)
+        record = {"problem": self.result.get("problem", "problem"), "kind": self.kind, "fields": fields}
+        create_run(folder, {**record, "settings": self.settings}, self.mesh, self.finish)
         return folder
+
+    def finish(self, folder: Path) -> None:
+        """Add the answer to the folder of a run; result.json last."""
+        finish_run(folder, self.network, self.history, self.result)

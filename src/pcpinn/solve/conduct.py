@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,8 +12,11 @@ from typing import Any
 from torch import Tensor
 
 from ..clock import Clock
+from ..discretize.wellposed import refuse_overdetermined
 from ..environment import describe_environment, peak_memory
 from ..errors import PcpinnError
+from ..files import clear_leftovers
+from ..lock import lock_folder, unlock_folder
 from ..mesh.slab_mesh import AnyMesh
 from ..problem.field import Field
 from ..problem.problem import Problem
@@ -22,6 +26,8 @@ from ..solution.reference import Reference
 from ..solution.result import Result
 from ..solution.verdict import judge
 from ..train import Checkpoints, Snapshot
+from ..train.optimiser import State
+from .afford import refuse_unaffordable
 from .build import make_device
 from .kind import kind_of
 from .settings import Settings
@@ -29,10 +35,14 @@ from .settings import Settings
 _GIVEN = "mesh, time or network were given: leave them out and they are adapted, or give finer ones"
 
 
-def check_training(problem: Problem, settings: Settings, reference: Reference | None) -> None:
-    """Refuse a training without iterations, and a reference of another problem."""
+def check_training(
+    problem: Problem, settings: Settings, reference: Reference | None, mesh: AnyMesh | None = None
+) -> None:
+    """Refuse a training without iterations or that cannot be afforded, needless pins, and a reference of another problem."""
     if not settings.optimiser.iterations:
         raise PcpinnError("iterations=0 must be positive: the network would stay untrained", "give 1 or more")
+    refuse_unaffordable(problem, settings, mesh)
+    refuse_overdetermined(problem)
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)
 
@@ -77,7 +87,22 @@ class Run:
             require_free(self.out)
         elif resume and self.out is None:
             raise PcpinnError("resume needs the folder of the run", "give out=")
+        self._lock: tuple[int, int] | None = None
+        if resume and self.out is not None:
+            self._lock_folder()
+            if self._lock is not None:
+                clear_leftovers(self.out)
         self.device = make_device(settings.run.device)
+
+    def _lock_folder(self) -> None:
+        """Until the result is there, or this run is forgotten.
+
+        Raises:
+            PcpinnError: when another process is at work in the folder.
+        """
+        assert self.out is not None
+        self._lock = lock_folder(self.out)
+        weakref.finalize(self, unlock_folder, self._lock)
 
     def mesh(self, given: AnyMesh | None, make: Callable[[], AnyMesh]) -> AnyMesh:
         """The mesh that the run was begun with, a given one, or a new one."""
@@ -100,21 +125,25 @@ class Run:
             )
         return mesh
 
-    def checkpoints(self, theta: Tensor) -> tuple[Checkpoints | None, Snapshot | None]:
-        """Where the training of weights like theta is kept, and what is there of a run that goes on; its time counts."""
+    def checkpoints(self, theta: Tensor, state: State) -> tuple[Checkpoints | None, Snapshot | None]:
+        """Where the training of weights like theta is kept, and what is there of a run that goes on; its time counts.
+
+        `state` is that of an optimiser that begins.
+        """
         if self.out is None:
             return None, None
         checkpoints = Checkpoints(self.out, self.settings.run.checkpoint_every, self.clock)
         if not (self.resume and checkpoints.exists()):
             return checkpoints, None
-        snapshot = checkpoints.read(theta)
+        snapshot = checkpoints.read(theta, state)
         self.clock.add(snapshot.elapsed)
         return checkpoints, snapshot
 
-    def begin(self, mesh: AnyMesh | None) -> None:
-        """Make the folder, unless the run goes on in one."""
+    def begin(self, mesh: AnyMesh | None, more: Callable[[Path], None] | None = None) -> None:
+        """Make the folder, unless the run goes on in one; `more` writes what else has to be in it from the start."""
         if self.out is not None and not self.resume:
-            create_run(self.out, self.record, mesh)
+            create_run(self.out, self.record, mesh, more)
+            self._lock_folder()
 
     @property
     def record(self) -> dict[str, Any]:
@@ -155,6 +184,7 @@ class Run:
             errors, certificate, reference: what is known of the errors, and from where.
             more: parts that only some methods have.
         """
+        unlock_folder(self._lock)
         degree = None if mesh is None else self.settings.mesh.degree
         estimate = errors.get("estimate")
         known = {} if estimate is None else {"all": estimate}

@@ -47,6 +47,7 @@ class Options(Recipe):
             if that is more).
         certify: estimate the total error on a finer discretisation at the end.
         checkpoint_every: seconds between two checkpoints.
+        force: begin though the run seems to need more memory than there is, or a day for each iteration.
     """
 
     accuracy: float | None = None
@@ -57,6 +58,7 @@ class Options(Recipe):
     memory: float = 4.0
     certify: bool = True
     checkpoint_every: float = 10.0
+    force: bool = False
 
     name: ClassVar[str] = "run"
     positive: ClassVar[tuple[str, ...]] = ("memory",)

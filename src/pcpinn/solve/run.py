@@ -62,7 +62,7 @@ def run(
     """
     own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record, resume=resume)
     options, progress = settings.run, own.progress
-    check_training(problem, settings, reference)
+    check_training(problem, settings, reference, mesh)
     mesh = own.mesh_of(problem, mesh, lambda: make_mesh(problem, settings))
     progress.stage("assembly")
     system = _first_system(make_discretisation(problem, mesh, settings), start)
@@ -78,7 +78,7 @@ def run(
     state = optimiser.start(loss, options.seed)
     own.ready()
     own.begin(mesh)
-    checkpoints, snapshot = own.checkpoints(network.theta)
+    checkpoints, snapshot = own.checkpoints(network.theta, state)
     patience = optimiser.usual_patience if optimiser.patience is None else optimiser.patience
     watch = watch_error(network, reference, optimiser.iterations)
     newton = None

@@ -183,6 +183,9 @@ def resolve(
         PcpinnError: for anything given that does not fit, with the reason.
     """
     preset = preset or {}
+    for key in (*given, *preset):
+        if not isinstance(key, str):
+            raise PcpinnError(f"{key!r} is not the name of a setting", "write settings = {'size': 0.05}, for instance")
     chosen: dict[str, Recipe] = {}
     offers: dict[str, Offer | Refusal] = {}
     owners: dict[str, list[str]] = {}

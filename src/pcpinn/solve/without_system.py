@@ -52,7 +52,7 @@ def run_without_system(
     """
     own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record, resume=resume)
     options, progress = settings.run, own.progress
-    check_training(problem, settings, reference)
+    check_training(problem, settings, reference, mesh)
     refuse_free(problem)
     mesh = own.mesh_of(problem, mesh, lambda: mesh_for_points(problem, settings))
     network = make_network(problem, mesh, settings)
@@ -64,7 +64,7 @@ def run_without_system(
     state = optimiser.start(loss, options.seed)
     own.ready()
     own.begin(mesh)
-    checkpoints, snapshot = own.checkpoints(network.theta)
+    checkpoints, snapshot = own.checkpoints(network.theta, state)
     patience = optimiser.usual_patience if optimiser.patience is None else optimiser.patience
     watch = watch_error(network, reference, optimiser.iterations)
     stopping = Stopping(optimiser.iterations, settings.newton.tolerance, options.time_limit, patience)

@@ -48,6 +48,9 @@ class Keeper(Protocol):
     def write(self, snapshot: Snapshot) -> None:
         """Keep it in the place of the last."""
 
+    def last_words(self, snapshot: Snapshot) -> None:
+        """Keep it on disk at once: the process is about to end."""
+
 
 class Checkpoints:
     """Writes snapshots into a run folder, at most one every `interval` seconds; each replaces the last atomically.
@@ -85,15 +88,27 @@ class Checkpoints:
         )
         self.file.write(*pack(snapshot))
 
-    def read(self, like: Tensor) -> Snapshot:
-        """The last snapshot; its weights must fit the network's, `like`.
+    def last_words(self, snapshot: Snapshot) -> None:
+        """Replace the checkpoint, the last time."""
+        self.write(snapshot)
+
+    def read(self, like: Tensor, state: State | None = None) -> Snapshot:
+        """The last snapshot.
+
+        Args:
+            like: weights of the network, which it must fit.
+            state: of the optimiser that is to go on, as it begins; what it has must be there, of the same types.
 
         Raises:
-            PcpinnError: when there is none, or it is damaged or of another network.
+            PcpinnError: when there is none, or it is damaged or of another network or optimiser.
         """
         found = self.file.read({"theta": tuple(like.shape), "history": (None, 3)})
         try:
-            return unpack(found, like)
+            snapshot = unpack(found, like)
+            for key, own in (state or {}).items():
+                if key not in snapshot.state or snapshot.state[key].dtype != own.dtype:
+                    raise ValueError(f"{key} of the optimiser is missing or of another type")
+            return snapshot
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self.file.damaged(error) from error
 

@@ -63,7 +63,8 @@ class Nielsen:
                     trial = value()
                 if trial < loss:
                     ratio = (loss - trial) / max(predicted, 1e-300)
-                    state["damping"] *= max(self.quickest, 1 - (2 * ratio - 1) ** 3)
+                    better = min(2 * ratio - 1, 1e3)  # gains beyond all promise overflow when cubed
+                    state["damping"] *= max(self.quickest, 1 - better**3)
                     state["damping"].clamp_(min=self.smallest)
                     state["growth"].fill_(2.0)
                     return trial

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
+from ..interrupt import interrupts_wait
 from ..progress import Progress
 from .checkpoint import Keeper, Snapshot
 from .history import History
@@ -103,45 +104,49 @@ def train(
     advance, layout = None, problem.layout
     if history.rows and math.sqrt(2 * loss) <= stopping.tolerance:
         reason = "tolerance"
-    while iteration < stopping.iterations and reason == "iterations":
-        most = min(stopping.iterations - iteration, problem.adapt(iteration))
-        if advance is None or problem.layout != layout:
-            advance, layout = optimiser.bind(problem, state), problem.layout
-        start, start_state = problem.theta.detach().clone(), _copied(problem)
-        losses = advance(most)
-        since, seconds = seconds, time.perf_counter() - started
-        finite = next((k for k, value in enumerate(losses) if not math.isfinite(value)), len(losses))
-        if finite:
-            good, good_loss, good_state = start, losses[0], start_state  # its loss, or that of what came of it
-        for k, value in enumerate(losses[:finite]):
-            iteration += 1
-            history.add(iteration, since + (k + 1) / len(losses) * (seconds - since), value)
-        if finite < len(losses):
-            if good_state:
-                problem.restore(good_state)
-            with torch.no_grad():
-                problem.theta.copy_(good)
-            reason, loss = "not finite", good_loss
-            progress.note(
-                f"the loss became {losses[finite]} at iteration {iteration + 1}: stopped, last good weights kept"
-            )
-            break
-        loss = losses[-1]
-        progress.update(iteration, loss)
-        error = None if watch is None else watch.look(iteration, seconds)
-        if error is not None:
-            history.errors[iteration] = error
-        if checkpoints is not None and checkpoints.due():
-            checkpoints.write(Snapshot(iteration, seconds, problem.theta, state, history, problem.state()))
-        if math.sqrt(2 * loss) <= stopping.tolerance:
-            reason = "tolerance"
-        elif seconds >= stopping.time_limit:
-            reason = "time limit"
-        elif _stagnates(history, loss, iteration, stopping):
-            reason = "stagnation"
-    seconds = time.perf_counter() - started
-    if checkpoints is not None:
-        checkpoints.write(Snapshot(iteration, seconds, problem.theta, state, history, problem.state()))
+    with interrupts_wait(checkpoints is not None) as interrupt:  # until the step is done, which is then kept
+        while iteration < stopping.iterations and reason == "iterations":
+            most = min(stopping.iterations - iteration, problem.adapt(iteration))
+            if advance is None or problem.layout != layout:
+                advance, layout = optimiser.bind(problem, state), problem.layout
+            start, start_state = problem.theta.detach().clone(), _copied(problem)
+            losses = advance(most)
+            since, seconds = seconds, time.perf_counter() - started
+            finite = next((k for k, value in enumerate(losses) if not math.isfinite(value)), len(losses))
+            if finite:
+                good, good_loss, good_state = start, losses[0], start_state  # its loss, or that of what came of it
+            for k, value in enumerate(losses[:finite]):
+                iteration += 1
+                history.add(iteration, since + (k + 1) / len(losses) * (seconds - since), value)
+            if finite < len(losses):
+                if good_state:
+                    problem.restore(good_state)
+                with torch.no_grad():
+                    problem.theta.copy_(good)
+                reason, loss = "not finite", good_loss
+                progress.note(
+                    f"the loss became {losses[finite]} at iteration {iteration + 1}: stopped, last good weights kept"
+                )
+                break
+            loss = losses[-1]
+            progress.update(iteration, loss)
+            error = None if watch is None else watch.look(iteration, seconds)
+            if error is not None:
+                history.errors[iteration] = error
+            if checkpoints is not None and checkpoints.due():
+                checkpoints.write(Snapshot(iteration, seconds, problem.theta, state, history, problem.state()))
+            if math.sqrt(2 * loss) <= stopping.tolerance:
+                reason = "tolerance"
+            elif seconds >= stopping.time_limit:
+                reason = "time limit"
+            elif _stagnates(history, loss, iteration, stopping):
+                reason = "stagnation"
+            if interrupt.asked:
+                break
+        seconds = time.perf_counter() - started
+        if checkpoints is not None:
+            keep = checkpoints.last_words if interrupt.asked else checkpoints.write
+            keep(Snapshot(iteration, seconds, problem.theta, state, history, problem.state()))
     return Training(iteration, loss, seconds, reason, history)
 
 

@@ -16,6 +16,7 @@ from ...discretize.elements import ELEMENTS
 from ...discretize.finite_elements import FiniteElements
 from ...discretize.linear_solves import Factors
 from ...discretize.transfer import by_field, mass_times, prolongation, squares, values_in_cells
+from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...problem.problem import Problem
@@ -78,8 +79,19 @@ class Level:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """(F,) L2 norm of each field of the better solution."""
-        return np.sqrt(by_field(self.fine.space, squares(self.fine.space, self.better)).sum(axis=0))
+        """(F,) L2 norm of each field of the better solution.
+
+        Raises:
+            PcpinnError: where it is too large for a number, so that nothing could be said of errors.
+        """
+        with np.errstate(over="ignore"):
+            sizes = np.sqrt(by_field(self.fine.space, squares(self.fine.space, self.better)).sum(axis=0))
+        if not np.isfinite(sizes).all():
+            raise PcpinnError(
+                f"the solution has values of {np.abs(self.better).max():.1e}, whose squares are too large for a number",
+                "choose units in which the solution is nearer to 1",
+            )
+        return sizes
 
     def distances(self, v: np.ndarray) -> np.ndarray:
         """(F,) relative L2 distance by field from v, values at the nodes of the finer space, to the better solution."""

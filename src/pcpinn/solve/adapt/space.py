@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...discretize.balance import refuse_unbalanced
 from ...discretize.discrete_equation import DiscreteEquation
 from ...discretize.finite_elements import FiniteElements
 from ...discretize.nonlinear import solve_newton
@@ -144,6 +145,7 @@ def _level(problem: Problem, mesh: Mesh, elements: Elements, before: Level | Non
     if before is not None:
         start = prolongation(before.fine.space, coarse.space) @ before.better
     else:
+        refuse_unbalanced(fine)  # here, since what follows tries other ways where one fails
         start = None if begin is None else nodal_start(begin, coarse)
     u = discrete_solution(coarse, start)
     better = discrete_solution(fine, prolongation(coarse.space, fine.space) @ u)

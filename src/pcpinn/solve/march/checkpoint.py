@@ -166,6 +166,12 @@ class InsideWindow:
         if self._write is not None and self._due():
             self._write(snapshot)
 
+    def last_words(self, snapshot: Snapshot) -> None:
+        """Keep it in the file, due or not."""
+        self.last = snapshot
+        if self._write is not None:
+            self._write(snapshot)
+
     @property
     def waits(self) -> bool:
         """Whether there is a training to go on with."""

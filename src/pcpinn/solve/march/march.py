@@ -13,6 +13,7 @@ from torch import Tensor
 from ...clock import Clock
 from ...discretize.check import check_boundary, check_pointwise
 from ...discretize.step_scheme import SECOND, Layers
+from ...discretize.wellposed import refuse_overdetermined
 from ...discretize.window import MarchSpace, Window
 from ...errors import PcpinnError
 from ...mesh.slab_mesh import AnyMesh, SlabMesh
@@ -26,6 +27,7 @@ from ...solution.folder import finish_run
 from ...solution.reference import ERRORS, Reference, compare
 from ...solution.solution import Solution
 from ...train import History, Snapshot
+from ..afford import refuse_unaffordable
 from ..build import make_mesh, make_network, make_optimiser, refuse_free
 from ..conduct import Run
 from ..settings import Settings
@@ -57,6 +59,8 @@ def march(
     recipe, options, clock, progress, device = settings.time, settings.run, own.clock, own.progress, own.device
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)
+    refuse_unaffordable(problem, settings, mesh)
+    refuse_overdetermined(problem)
     mesh = own.mesh(mesh, lambda: make_mesh(problem, settings))
     if not isinstance(mesh, SlabMesh):
         raise PcpinnError("a march needs a domain over time", "use shape.over(start, end)")
@@ -104,45 +108,51 @@ def march(
     progress.stage("marching", len(windows))
     known = initial[None].repeat(plan.steps.history, 1)
     every = recipe.refresh
+    whole = 1 if isinstance(solver, DescentSolver) else every  # windows between two builds of P
     inside = _inside(checkpoint, thetas, reports, history, network, None if done is None else done.inside)
-    for number, (times, first) in enumerate(windows):
-        window = Window(space, Layers(plan.steps, times, first), known)
-        if number < len(thetas) - 1:  # done before a resume
-            with torch.no_grad():
-                network.theta.copy_(thetas[number + 1])
-            report = reports[number]
-            trainer.damping = report.damping
-        else:
-            if number % every == 0:
-                kept.stale = True
-                if checkpoint is not None and checkpoint.due() and not inside.waits:
-                    checkpoint.write(thetas, reports, history, network)
-            try:
-                if isinstance(solver, DescentSolver):
-                    report = solver.solve(window, thetas[-1] if number else untrained, deadline, inside)
-                    if first and recipe.cold_iterations:
-                        progress.stage("marching", len(windows))
-                else:
-                    report = solver.solve(window, guesses_for(network, thetas[-1], plan, number), deadline)
-            except (OutOfTime, PcpinnError) as error:
-                if checkpoint is not None:
-                    whole = 1 if isinstance(solver, DescentSolver) else every  # windows between two builds of P
-                    on_the_way = inside.last if isinstance(error, OutOfTime) else None
-                    checkpoint.write(thetas, reports, history, network, whole, on_the_way)  # what is done stays
-                if isinstance(error, OutOfTime):
-                    raise MarchStopped(
-                        options.time_limit, number, len(windows), training.seconds, checkpoint is not None
-                    ) from None
-                raise
-            reports.append(report)
-            thetas.append(network.theta.detach().clone())
-        U = trainer.values()
-        errors.add(window, U, kept)
-        known = torch.cat([known, U])[-plan.steps.history :]
-        loss = 0.5 * report.final**2
-        if len(history.rows) == number:  # else it was done before a resume
-            history.add(number + 1, training.seconds, loss)
-        progress.update(number + 1, loss)
+    try:
+        for number, (times, first) in enumerate(windows):
+            window = Window(space, Layers(plan.steps, times, first), known)
+            if number < len(thetas) - 1:  # done before a resume
+                with torch.no_grad():
+                    network.theta.copy_(thetas[number + 1])
+                report = reports[number]
+                trainer.damping = report.damping
+            else:
+                if number % every == 0:
+                    kept.stale = True
+                    if checkpoint is not None and checkpoint.due() and not inside.waits:
+                        checkpoint.write(thetas, reports, history, network)
+                try:
+                    if isinstance(solver, DescentSolver):
+                        report = solver.solve(window, thetas[-1] if number else untrained, deadline, inside)
+                        if first and recipe.cold_iterations:
+                            progress.stage("marching", len(windows))
+                    else:
+                        report = solver.solve(window, guesses_for(network, thetas[-1], plan, number), deadline)
+                except (OutOfTime, PcpinnError) as error:
+                    if checkpoint is not None:
+                        on_the_way = inside.last if isinstance(error, OutOfTime) else None
+                        checkpoint.write(thetas, reports, history, network, whole, on_the_way)  # what is done stays
+                    if isinstance(error, OutOfTime):
+                        raise MarchStopped(
+                            options.time_limit, number, len(windows), training.seconds, checkpoint is not None
+                        ) from None
+                    raise
+                reports.append(report)
+                thetas.append(network.theta.detach().clone())
+            U = trainer.values()
+            errors.add(window, U, kept)
+            known = torch.cat([known, U])[-plan.steps.history :]
+            loss = 0.5 * report.final**2
+            if len(history.rows) == number:  # else it was done before a resume
+                history.add(number + 1, training.seconds, loss)
+            progress.update(number + 1, loss)
+    except KeyboardInterrupt:
+        if checkpoint is not None and inside.last is None:  # else the training of the window has kept itself
+            done_by_now = min(len(reports), len(thetas) - 1, len(history.rows))
+            checkpoint.write(thetas[: done_by_now + 1], reports[:done_by_now], history, network, whole)
+        raise
     train_s = training.seconds
 
     progress.stage("errors")

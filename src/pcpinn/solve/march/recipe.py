@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -61,6 +62,7 @@ class March(Recipe):
         "causality",
         "cold_iterations",
     )
+    at_most: ClassVar[Mapping[str, float]] = {"order": 12, "halvings": 1000}
 
     def __post_init__(self) -> None:
         super().__post_init__()
