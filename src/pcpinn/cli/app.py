@@ -13,7 +13,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ..catalog import CATALOG, INVERSE
+from ..catalog import CATALOG, FAMILIES, INVERSE
 from ..catalog.entry import ACCURACY
 from ..catalog.family_task import family_of_run, find_any_task
 from ..catalog.inverse_task import inverse_of_run
@@ -65,6 +65,8 @@ def list_problems() -> None:
     table.add_column("what it is")
     for entry in (*CATALOG, *INVERSE):
         table.add_row(entry.name, entry.title + ("" if entry.command == "solve" else f" (pcpinn {entry.command})"))
+    for family in FAMILIES:
+        table.add_row(family.name, f"{family.title} (a family)")
     Console().print(table)
 
 
