@@ -6,7 +6,7 @@ Prescribed values are penalties at the nodes of the mesh, natural conditions at 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -68,14 +68,26 @@ class StrongFamilyLoss(FamilyLoss):
                 x, n = (torch.as_tensor(a).to(like) for a in (at.x, at.normals))
                 self._walls.append((BoundaryFlux(problem, name), x, n, components))
         self._order = torch.Generator().manual_seed(settings.run.seed)
+        self._drawn: dict[str, Tensor] = {}
+        self._equations = cast(Any, system)
+        c = self._equations.constrained
+        self._held, self._held_component = self.nodal.points[self.nodal.point_of[c]], self.nodal.component_of[c]
+        self._held_count = float(len(torch.unique(self._held_component)))
 
     def adapt(self, iteration: int) -> int:
-        """Draw parameters and points."""
-        z = self.sampling.draw()
-        self._z, self._mu = z.to(self.theta), self.family.value(z).to(self.theta)
-        self._inside = self._some(len(self._x), self.points)
-        self._at_walls = [self._some(len(x), max(1, self.points // 4)) for _, x, _, _ in self._walls]
-        self.layout += 1
+        """Draw parameters and points, into the same tensors: a step that was captured on a GPU stays valid."""
+        z = self.sampling.draw().to(self.theta)
+        mu, system = self.family.value(z), self._equations
+        drawn = {"z": z, "mu": mu, "inside": self._some(len(self._x), self.points)}
+        for k, (_, x, _, _) in enumerate(self._walls):
+            drawn[f"wall{k}"] = self._some(len(x), max(1, self.points // 4))
+        zeros = torch.zeros(len(z), system.size, dtype=torch.float64, device=z.device)
+        drawn["target"] = system.satisfied(zeros, mu)[:, system.constrained]
+        for name, values in drawn.items():
+            if name in self._drawn:
+                self._drawn[name].copy_(values)
+            else:
+                self._drawn[name] = values
         return 1
 
     def _some(self, among: int, count: int) -> Tensor:
@@ -87,16 +99,17 @@ class StrongFamilyLoss(FamilyLoss):
 
     def loss(self) -> Tensor:
         """A scalar, differentiable in theta."""
-        x = self._x[self._inside]
+        x = self._x[self._drawn["inside"]]
         state, out, x = self._evaluated(x)
         residual = out[:, :, 0]
         if self.pointwise.has_flux:
             residual = residual - torch.stack([divergence(f, x) for f in out[:, :, 1:].unbind(1)], dim=1)
         total = 0.5 * (residual**2).sum() / len(x) + 0.5 * self.weight * self._misses()
-        for (flux, places, normals, components), some in zip(self._walls, self._at_walls, strict=True):
+        for k, (flux, places, normals, components) in enumerate(self._walls):
+            some = self._drawn[f"wall{k}"]
             state, out, x = self._evaluated(places[some])
             n = normals[some].flatten(0, 1)
-            given = flux.evaluate(self._extended(self._mu, x), n, state)
+            given = flux.evaluate(self._extended(self._drawn["mu"], x), n, state)
             off = (torch.einsum("mcd,md->mc", out[:, :, 1:], n) - given)[:, components]
             total = total + 0.5 * self.weight * (off**2).sum() / len(x)
         return total
@@ -108,26 +121,20 @@ class StrongFamilyLoss(FamilyLoss):
     def _evaluated(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """State and pointwise functions at places (S, n, d), as (S n, C, 1 + d), and the places (S n, d) in one list."""
         x = x.flatten(0, 1).detach().requires_grad_()
-        state = state_at(lambda p: self.network(self._extended(self._z, p)), x)
-        return state, self.pointwise.evaluate(self._extended(self._mu, x), state), x
+        state = state_at(lambda p: self.network(self._extended(self._drawn["z"], p)), x)
+        return state, self.pointwise.evaluate(self._extended(self._drawn["mu"], x), state), x
 
     def _extended(self, rows: Tensor, x: Tensor) -> Tensor:
         return torch.cat([rows.repeat_interleave(len(x) // len(rows), 0), x], dim=1)
 
     def _misses(self) -> Tensor:
-        """Mean squared distance from prescribed values, at nodes."""
-        system: Any = self.system
-        if not len(system.constrained):
+        """Mean squared distance from prescribed values, at nodes, added up over components."""
+        z, target = self._drawn["z"], self._drawn["target"]
+        if not target.shape[1]:
             return torch.zeros_like(self.theta[0])
-        nodal, c = self.nodal, system.constrained
-        points, component = nodal.points[nodal.point_of[c]], nodal.component_of[c]
-        rows = self._extended(self._z, points.repeat(len(self._z), 1))
-        u = self.network(rows).unflatten(0, (len(self._z), -1))
-        here = u.gather(2, component.expand(len(u), -1)[:, :, None])[:, :, 0]
-        with torch.no_grad():
-            whole = here.new_zeros(len(here), system.size)
-            target = system.satisfied(whole, self._mu)[:, c]
-        return ((here - target) ** 2).mean() * float(component.max() + 1)
+        u = self.network(self._extended(z, self._held.repeat(len(z), 1))).unflatten(0, (len(z), -1))
+        here = u.gather(2, self._held_component.expand(len(z), -1)[:, :, None])[:, :, 0]
+        return ((here - target) ** 2).mean() * self._held_count
 
     def state(self) -> dict[str, Tensor]:
         """With the order of points."""

@@ -43,7 +43,7 @@ FAMILIES.register(
         presets={
             "quick": {
                 "cells": (14, 14), "degree": 2, "samples": 32, "width": 24, "depth": 2, "branch_width": 24,
-                "iterations": 100, "time_limit": 35.0,
+                "iterations": 100, "time_limit": 20.0,
             },
             "default": {
                 "cells": (32, 32), "degree": 2, "samples": 96, "width": 96, "depth": 3, "branch_width": 96,

@@ -40,12 +40,12 @@ FAMILIES.register(
         domain="[0, 1]^2; a from 2 to 32, all magnitudes equally likely",
         conditions="u = (a x (1 - x), 0) on the lid y = 1, u = 0 on the other sides, p(0, 0) = 0",
         family=Family(cavity, a=Range(2, 32, log=True)),
-        fine={"cells": (20, 20), "degree": 4},
-        queries={"quick": 12, "default": 200},
+        fine={"size": 0.15, "degree": 4, "corners": ((0.0, 1.0), (1.0, 1.0)), "corner_size": 2e-3},
+        queries={"quick": 10, "default": 50},
         presets={
-            "quick": {"cells": (8, 8), "degree": 3, "samples": 8, "width": 24, "iterations": 120, "time_limit": 35.0},
+            "quick": {"cells": (6, 6), "degree": 3, "samples": 8, "width": 24, "iterations": 120, "time_limit": 20.0},
             "default": {
-                "cells": (16, 16), "degree": 4, "samples": 32, "width": 64, "depth": 4, "iterations": 600,
+                "cells": (32, 32), "degree": 3, "samples": 32, "width": 64, "depth": 4, "iterations": 600,
                 "time_limit": 500.0,
             },
         },

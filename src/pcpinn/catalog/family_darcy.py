@@ -46,12 +46,12 @@ FAMILIES.register(
         domain=f"[0, 1]^2; the {_MODES} lowest waves of g, each cut at 3 standard deviations",
         conditions="u = 0 on the sides",
         family=Family(darcy, g=Basis(waves, Normal(0, 1, count=_MODES))),
-        fine={"cells": (126, 126), "degree": 1},
-        queries={"quick": 16, "default": 100},
+        fine={"cells": (100, 100), "degree": 1},
+        queries={"quick": 8, "default": 100},
         presets={
             "quick": {
                 "cells": (20, 20), "degree": 1, "samples": 48, "width": 16, "depth": 2, "branch_width": 16,
-                "iterations": 100, "time_limit": 35.0,
+                "iterations": 100, "time_limit": 20.0,
             },
             "default": {
                 "cells": (84, 84), "degree": 1, "samples": 96, "width": 64, "depth": 3, "branch_width": 128,

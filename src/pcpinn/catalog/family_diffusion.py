@@ -50,7 +50,7 @@ def _entry(count: int, quick: dict[str, object], default: dict[str, object], ord
     )
 
 
-_ONE = {"cells": (10, 10), "degree": 2, "samples": 48, "time_limit": 35.0, "iterations": 120}
+_ONE = {"cells": (10, 10), "degree": 2, "samples": 48, "time_limit": 20.0, "iterations": 120}
 FAMILIES.register(
     _entry(
         4,

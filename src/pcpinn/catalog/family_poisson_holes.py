@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -32,7 +34,7 @@ def family() -> Family:
     """u = 1 on the square, 0 on the holes of radius 0.1 times scale."""
 
     def problem(scale: Tensor) -> Problem:
-        return mapped(of_one_size(), lambda X: _moved(X, scale))
+        return mapped(replace(of_one_size(), name="poisson2d-c-holes"), lambda X: _moved(X, scale))
 
     return Family(problem, scale=Range(0.7, 1.3))
 
@@ -49,7 +51,7 @@ FAMILIES.register(
         queries={"quick": 24, "default": 200},
         presets={
             "quick": {
-                "size": 0.08, "degree": 3, "samples": 12, "width": 32, "iterations": 120, "time_limit": 35.0,
+                "size": 0.08, "degree": 3, "samples": 12, "width": 32, "iterations": 120, "time_limit": 20.0,
             },
             "default": {
                 "size": 0.05, "degree": 3, "curvature": 5.0, "samples": 24, "width": 64, "depth": 4, "iterations": 400,

@@ -60,7 +60,7 @@ FAMILIES.register(
         presets={
             "quick": {
                 "size": 0.12, "degree": 3, "network": "trunk-branch", "branch_depth": 0, "width": 24, "depth": 2,
-                "samples": 16, "iterations": 80, "time_limit": 35.0,
+                "samples": 16, "iterations": 80, "time_limit": 20.0,
             },
             "default": {
                 "size": 0.05, "degree": 3, "network": "trunk-branch", "branch_depth": 0, "width": 128, "depth": 2,

@@ -16,11 +16,13 @@ _HALVINGS = 5  # of the way from the middle of the ranges
 
 
 def direct_solution(form: Discretisation, start: np.ndarray | None = None) -> np.ndarray:
-    """(N,) the discrete solution, by Newton's method from `start` if the problem is nonlinear."""
+    """(N,) the discrete solution, by Newton's method, from `start` or from the linear part, if it is nonlinear."""
     equation = DiscreteEquation(form)
+    if start is not None:
+        return solve_newton(equation, start)
     first = first_linearisation(equation)
     u = solve_sparse(first.A, first.b)
-    return u if first.exact_at(u) else solve_newton(equation, u if start is None else start)
+    return u if first.exact_at(u) else solve_newton(equation, u)
 
 
 def direct_solutions(system: AnySystem, mu: Tensor) -> np.ndarray:
