@@ -49,13 +49,13 @@ def main(time_limit=40.0, picture="docs/images/family-optimise.png"):
     surrogate = trained(time_limit)
     path = optimise(surrogate)
     best = torch.cat([path[-1], torch.tensor([1.0]).double()])
-    found, true = float(objective(surrogate, best)), direct(best.numpy())
+    found, true = float(objective(surrogate, best).detach()), direct(best.numpy())
     print(f"best place {path[-1].tolist()}: surrogate {found:.4f}, direct solve {true:.4f}")
     if picture:
         import matplotlib.pyplot as plt
 
         line = np.linspace(0.2, 0.8, 41)
-        grid = [[float(objective(surrogate, torch.tensor([a, b, 1.0]).double())) for a in line] for b in line]
+        grid = [[float(objective(surrogate, torch.tensor([a, b, 1.0]).double()).detach()) for a in line] for b in line]
         figure, axes = plt.subplots(figsize=(5, 4))
         shown = axes.contourf(line, line, grid, 20)
         axes.plot(*path.T.numpy(), "w.-", label="gradient ascent")
