@@ -42,7 +42,7 @@ FAMILIES.register(
         queries={"quick": 16, "default": 200},
         presets={
             "quick": {
-                "cells": (14, 14), "degree": 2, "samples": 32, "width": 24, "depth": 2, "branch_width": 24,
+                "cells": (14, 14), "degree": 2, "samples": 32, "sample": 3000, "width": 16, "depth": 2, "branch_width": 16,
                 "iterations": 100, "time_limit": 20.0,
             },
             "default": {

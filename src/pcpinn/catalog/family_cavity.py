@@ -43,7 +43,10 @@ FAMILIES.register(
         fine={"size": 0.15, "degree": 4, "corners": ((0.0, 1.0), (1.0, 1.0)), "corner_size": 2e-3},
         queries={"quick": 10, "default": 50},
         presets={
-            "quick": {"cells": (6, 6), "degree": 3, "samples": 8, "width": 24, "iterations": 120, "time_limit": 20.0},
+            "quick": {
+                "cells": (6, 6), "degree": 3, "samples": 8, "sample": 3000, "width": 18, "iterations": 120,
+                "time_limit": 20.0,
+            },
             "default": {
                 "cells": (32, 32), "degree": 3, "samples": 32, "width": 64, "depth": 4, "iterations": 600,
                 "time_limit": 500.0,

@@ -50,11 +50,11 @@ def _entry(count: int, quick: dict[str, object], default: dict[str, object], ord
     )
 
 
-_ONE = {"cells": (10, 10), "degree": 2, "samples": 48, "time_limit": 20.0, "iterations": 120}
+_ONE = {"cells": (10, 10), "degree": 2, "samples": 48, "sample": 3000, "time_limit": 20.0, "iterations": 120}
 FAMILIES.register(
     _entry(
         4,
-        _ONE | {"width": 24},
+        _ONE | {"width": 18},
         {"cells": (12, 12), "degree": 3, "width": 64, "depth": 4, "iterations": 400, "time_limit": 50.0},
         10,
     )
@@ -62,9 +62,9 @@ FAMILIES.register(
 FAMILIES.register(
     _entry(
         16,
-        _ONE | {"network": "mlp", "width": 24},
+        _ONE | {"network": "mlp", "width": 20},
         {
-            "cells": (12, 12), "degree": 3, "network": "mlp", "width": 96, "depth": 4, "samples": 192,
+            "cells": (12, 12), "degree": 3, "network": "mlp", "width": 80, "depth": 4, "samples": 160,
             "iterations": 1500, "time_limit": 570.0,
         },
         20,

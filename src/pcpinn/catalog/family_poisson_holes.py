@@ -51,7 +51,7 @@ FAMILIES.register(
         queries={"quick": 24, "default": 200},
         presets={
             "quick": {
-                "size": 0.08, "degree": 3, "samples": 12, "width": 32, "iterations": 120, "time_limit": 20.0,
+                "size": 0.08, "degree": 3, "samples": 8, "sample": 3000, "width": 18, "iterations": 120, "time_limit": 20.0,
             },
             "default": {
                 "size": 0.05, "degree": 3, "curvature": 5.0, "samples": 24, "width": 64, "depth": 4, "iterations": 400,

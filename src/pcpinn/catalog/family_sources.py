@@ -41,8 +41,8 @@ FAMILIES.register(
         queries={"quick": 24, "default": 200},
         presets={
             "quick": {
-                "cells": (16, 16), "degree": 2, "network": "trunk-branch", "branch_depth": 0, "width": 24, "depth": 2,
-                "samples": 48, "iterations": 80, "time_limit": 20.0,
+                "cells": (16, 16), "degree": 2, "network": "trunk-branch", "branch_depth": 0, "width": 16, "depth": 2,
+                "samples": 48, "sample": 5000, "iterations": 80, "time_limit": 20.0,
             },
             "default": {
                 "cells": (32, 32), "degree": 2, "network": "trunk-branch", "branch_depth": 0, "width": 110, "depth": 2,

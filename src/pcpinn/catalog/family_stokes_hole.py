@@ -59,8 +59,8 @@ FAMILIES.register(
         queries={"quick": 12, "default": 200},
         presets={
             "quick": {
-                "size": 0.12, "degree": 3, "network": "trunk-branch", "branch_depth": 0, "width": 24, "depth": 2,
-                "samples": 16, "iterations": 80, "time_limit": 20.0,
+                "size": 0.12, "degree": 3, "network": "trunk-branch", "branch_depth": 0, "width": 12, "depth": 2,
+                "samples": 16, "sample": 5000, "iterations": 80, "time_limit": 20.0,
             },
             "default": {
                 "size": 0.05, "degree": 3, "network": "trunk-branch", "branch_depth": 0, "width": 128, "depth": 2,

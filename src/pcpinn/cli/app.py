@@ -152,7 +152,7 @@ def resume(
     record = read_run(folder)
     inverse = record.get("method") == "infer" or (folder / "data.safetensors").exists()
     with answers(as_json), standard_output_kept_clean():
-        if record.get("kind") == "family":
+        if str(record.get("kind")).startswith("family"):
             task: AnyTask = family_of_run(folder, problem, pairs(changes))
         elif inverse:
             task = inverse_of_run(folder, problem, pairs(changes))
