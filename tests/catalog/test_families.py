@@ -34,6 +34,15 @@ def test_anatomy(entry):
 
 
 @pytest.mark.parametrize("entry", FAMILIES, ids=FAMILIES.names())
+def test_presets_are_read_whole(entry):
+    """A key that the network of a preset does not have would be dropped in silence."""
+    for name, preset in entry.presets.items():
+        settings = family_task(entry.name, name, {}).settings
+        known = {key for recipe in settings.recipes.values() for key in recipe.schema()} | set(settings.recipes)
+        assert set(preset) <= known
+
+
+@pytest.mark.parametrize("entry", FAMILIES, ids=FAMILIES.names())
 def test_problems_have_solutions_on_coarse_meshes(entry):
     """At the ends of ranges too; the size of the answer changes with the parameters."""
     coarse = {"size": 0.25} if "size" in entry.fine else {"cells": (4, 4)}

@@ -42,16 +42,31 @@ FAMILIES.register(
         queries={"quick": 16, "default": 200},
         presets={
             "quick": {
-                "cells": (14, 14), "degree": 2, "samples": 32, "sample": 3000, "width": 16, "depth": 2, "branch_width": 16,
-                "iterations": 100, "time_limit": 20.0,
+                "cells": (14, 14),
+                "degree": 2,
+                "network": "trunk-branch",
+                "samples": 32,
+                "sample": 3000,
+                "width": 16,
+                "depth": 2,
+                "branch_width": 16,
+                "iterations": 100,
+                "time_limit": 20.0,
             },
             "default": {
-                "cells": (32, 32), "degree": 2, "samples": 96, "width": 96, "depth": 3, "branch_width": 96,
-                "iterations": 800, "time_limit": 570.0,
+                "cells": (32, 32),
+                "degree": 2,
+                "network": "trunk-branch",
+                "samples": 96,
+                "width": 96,
+                "depth": 3,
+                "branch_width": 96,
+                "iterations": 800,
+                "time_limit": 570.0,
             },
         },
         remark="The convex-concave step of TensorPILS (camlab-ethz/TensorPILS), the first from its initial states; there it is "
         "repeated ten times.",
         order=90,
     )
-)  # fmt: skip
+)

@@ -50,15 +50,30 @@ FAMILIES.register(
         queries={"quick": 8, "default": 100},
         presets={
             "quick": {
-                "cells": (20, 20), "degree": 1, "samples": 32, "sample": 3000, "width": 16, "depth": 2, "branch_width": 16,
-                "iterations": 100, "time_limit": 20.0,
+                "cells": (20, 20),
+                "degree": 1,
+                "network": "trunk-branch",
+                "samples": 32,
+                "sample": 3000,
+                "width": 16,
+                "depth": 2,
+                "branch_width": 16,
+                "iterations": 100,
+                "time_limit": 20.0,
             },
             "default": {
-                "cells": (84, 84), "degree": 1, "samples": 96, "width": 64, "depth": 3, "branch_width": 64,
-                "iterations": 800, "time_limit": 570.0,
+                "cells": (84, 84),
+                "degree": 1,
+                "network": "trunk-branch",
+                "samples": 96,
+                "width": 64,
+                "depth": 3,
+                "branch_width": 64,
+                "iterations": 800,
+                "time_limit": 570.0,
             },
         },
         remark="The published recipe has all waves of a grid of 421 x 421 nodes; the constant one is zero there, too.",
         order=70,
     )
-)  # fmt: skip
+)
