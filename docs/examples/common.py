@@ -25,6 +25,6 @@ family = pc.Family(plate, x=pc.Range(0.2, 0.8), y=pc.Range(0.2, 0.8), k=pc.Range
 settings = {"cells": (8, 8), "degree": 3, "width": 20, "depth": 3, "samples": 32}
 
 
-def surrogate(time_limit=40.0, accuracy=1e-2):
+def surrogate(time_limit=40.0, **choices):
     """One network for all places of the heater and all conductivities."""
-    return pc.solve(family, accuracy=accuracy, time_limit=time_limit, **settings)
+    return pc.solve(family, accuracy=1e-2, time_limit=time_limit, **settings, **choices)

@@ -21,7 +21,7 @@ def objective(surrogate, mu):
 
 def optimise(surrogate, k=1.0, steps=60, rate=0.03):
     """Gradient ascent in the place of the heater, inside its range; returns all places."""
-    place = torch.tensor([0.35, 0.6], dtype=torch.float64, requires_grad=True)
+    place = torch.tensor([0.5, 0.5], dtype=torch.float64, requires_grad=True)
     path = [place.detach().clone()]
     for _ in range(steps):
         (slope,) = torch.autograd.grad(objective(surrogate, torch.cat([place, torch.tensor([k]).double()])), place)
