@@ -56,4 +56,4 @@ def _short(mean: Mean | None) -> str:
 
 
 def _ms(mean: Mean | None) -> str:
-    return f"{mean.mean:.2g} ms" if mean else "-"
+    return f"{mean.mean:.3g} ms" if mean else "-"
