@@ -7,6 +7,7 @@ from pcpinn import PcpinnError
 from pcpinn.bench import BenchFolder, Request, make_plan, run_plan
 from pcpinn.bench.outputs import write_tables
 from pcpinn.catalog import FAMILIES, FamilyEntry
+from pcpinn.files import read_json, write_json
 from pcpinn.solve.method import FAMILY_METHODS
 
 MESH = {"cells": (4,), "degree": 2, "width": 6, "depth": 1, "samples": 8, "validation": 8, "iterations": 5}
@@ -54,6 +55,18 @@ def test_measured_and_in_a_table(entry, tmp_path):
     assert "| **line** |" in table
     assert "| nearest quick |" in table
     assert "paper / ours" not in table  # that is of single problems
+
+
+def test_a_run_that_was_not_compared_is_no_row(entry, tmp_path):
+    """Killed between the answer and its comparison with truth: it is done again."""
+    bench = BenchFolder(tmp_path / "bench")
+    plan = make_plan(Request(problems=("line",), presets=("quick",), methods=("nearest",)))
+    (row,) = run_plan(bench, plan, device="cpu").values()
+    path = bench.run_folder(plan.cells[0].cell) / "result.json"
+    write_json(path, {k: v for k, v in read_json(path).items() if k != "unseen"})
+    bench.results_file.unlink()
+    (again,) = run_plan(bench, plan, device="cpu").values()
+    assert (again.l2re, again.worst) == pytest.approx((row.l2re, row.worst))
 
 
 def test_the_family_is_the_one_of_the_tests(entry):

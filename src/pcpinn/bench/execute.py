@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..catalog import find_any, find_entry
+from ..catalog import FAMILIES, find_any, find_entry
 from ..catalog.family_task import FamilyTask, unseen_of
 from ..catalog.reference_file import read_reference, write_reference
 from ..catalog.task import AnyTask, Task
@@ -38,6 +38,8 @@ def recorded(bench: BenchFolder, planned: Planned) -> Row | None:
     """The row of a run that is complete on disk; None if there is none."""
     folder = bench.run_folder(planned.cell)
     if not (folder / "result.json").exists() or (planned.measure and not is_measured(bench, planned.cell)):
+        return None
+    if not _is_whole(planned.cell, folder):
         return None
     try:
         measured = read_json(folder / _MEASURED) if is_measured(bench, planned.cell) else None
@@ -90,7 +92,7 @@ def _run(bench: BenchFolder, planned: Planned, device: str | None, progress: Pro
         return row
     reset_peak_memory()
     task = task_with_reference(bench, cell, device)
-    if not _is_whole(folder):
+    if not _is_whole(cell, folder):
         _train(task, cell, folder, progress)
     if planned.measure and not is_measured(bench, cell) and isinstance(task, Task):
         progress.stage("condition number")
@@ -112,9 +114,11 @@ def _train(task: AnyTask, cell: Cell, folder: Path, progress: Progress) -> None:
     task.run(folder, progress)
 
 
-def _is_whole(folder: Path) -> bool:
+def _is_whole(cell: Cell, folder: Path) -> bool:
+    """Whether the run is finished; of a family, compared with truth as well."""
     try:
-        return "errors" in read_json(folder / "result.json")
+        result = read_json(folder / "result.json")
+        return "errors" in result and ("unseen" in result or cell.problem not in FAMILIES)
     except PcpinnError:
         return False
 
