@@ -18,6 +18,7 @@ from .condition.record import ConditionNumber
 from .discretize.in_time import Simplices, Slabs
 from .environment import package_version
 from .errors import PcpinnError, PcpinnWarning
+from .family.calibrate import Calibration, calibrate
 from .family.estimate import QueryError
 from .family.family import Family
 from .family.functions import Basis, Sensors
@@ -82,6 +83,7 @@ __all__ = [
     "Ball",
     "Basis",
     "Box",
+    "Calibration",
     "Coefficient",
     "Collocation",
     "ConditionNumber",
@@ -141,6 +143,7 @@ __all__ = [
     "TorchOptimiser",
     "TrunkBranch",
     "Truth",
+    "calibrate",
     "certify",
     "condition_number",
     "continuation",

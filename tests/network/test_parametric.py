@@ -8,7 +8,11 @@ from pcpinn.network.trunk_branch import TrunkBranch
 from pcpinn.solution.folder import read_network, write_network
 
 PLACE = Place([0.0, -1.0], [2.0, 1.0], 2)
-RECIPES = [MLP(width=5, depth=2), TrunkBranch(width=5, depth=2, features="none", branch_width=4, branch_depth=2)]
+RECIPES = [
+    MLP(width=5, depth=2),
+    TrunkBranch(width=5, depth=2, features="none", branch_width=4, branch_depth=2),
+    TrunkBranch(width=5, depth=2, features="none", branch_depth=0),
+]
 
 
 @pytest.fixture(params=RECIPES, ids=lambda r: r.name)

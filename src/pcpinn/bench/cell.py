@@ -11,9 +11,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..catalog import CATALOG
+from ..catalog import CATALOG, FAMILIES
+from ..catalog.family_task import family_task
 from ..catalog.prepared import SUFFIX, read_prepared
-from ..catalog.task import Task, catalog_task, find_task
+from ..catalog.task import AnyTask, Task, catalog_task, find_task
 from ..errors import PcpinnError
 from ..recipes import as_text
 from ..solve.settings import canonical_value
@@ -62,7 +63,7 @@ class Cell:
         words = ["pcpinn", "solve", self.file or self.problem]
         if not (self.file or "").endswith(SUFFIX):
             words += ["--preset", self.preset]
-        if self.method != "pcpinn":
+        if self.method not in ("pcpinn", "family"):
             words += ["--method", self.method]
         words += ["--seed", str(self.seed)]
         return shlex.join([*words, *(w for k, v in self.changes for w in ("--set", f"{k}={v}"))])
@@ -132,7 +133,7 @@ def problem_parameters(name: str) -> Mapping[str, float]:
     return {} if entry is None else entry.parameters
 
 
-def task_of(cell: Cell, device: str | None = None, reference: bool = True) -> Task:
+def task_of(cell: Cell, device: str | None = None, reference: bool = True) -> AnyTask:
     """The task of a cell.
 
     Args:
@@ -144,6 +145,8 @@ def task_of(cell: Cell, device: str | None = None, reference: bool = True) -> Ta
         PcpinnError: when problem, preset, changes or file do not fit.
     """
     changes: dict[str, Any] = {**dict(cell.changes), "seed": cell.seed, **({"device": device} if device else {})}
+    if cell.problem in FAMILIES and cell.file is None:
+        return family_task(cell.problem, cell.preset, changes, cell.method)
     if cell.file is None:
         return catalog_task(cell.problem, cell.preset, changes, reference=reference, method=cell.method)
     if cell.file.endswith(SUFFIX):

@@ -9,11 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..catalog import find_entry
+from ..catalog import FAMILIES, find_any, find_entry
+from ..catalog.family_task import FamilyTask, unseen_of
 from ..catalog.reference_file import read_reference, write_reference
-from ..catalog.task import Task
+from ..catalog.task import AnyTask, Task
 from ..environment import reset_peak_memory
 from ..errors import PcpinnError
+from ..family.unseen import read_unseen
 from ..files import read_json, write_atomically, write_json
 from ..progress import Progress
 from ..solution.folder import read_run
@@ -37,6 +39,8 @@ def recorded(bench: BenchFolder, planned: Planned) -> Row | None:
     folder = bench.run_folder(planned.cell)
     if not (folder / "result.json").exists() or (planned.measure and not is_measured(bench, planned.cell)):
         return None
+    if not _is_whole(planned.cell, folder):
+        return None
     try:
         measured = read_json(folder / _MEASURED) if is_measured(bench, planned.cell) else None
         return row_of(planned.cell, read_json(folder / "result.json"), measured)
@@ -50,7 +54,7 @@ def is_outdated(bench: BenchFolder, cell: Cell) -> bool:
         return False
     try:
         record = read_run(bench.run_folder(cell))
-        _, settings = find_entry(cell.problem).resolve(
+        _, settings = find_any(cell.problem).resolve(
             cell.preset, {**dict(cell.changes), "seed": cell.seed}, cell.method
         )
     except PcpinnError:
@@ -88,16 +92,16 @@ def _run(bench: BenchFolder, planned: Planned, device: str | None, progress: Pro
         return row
     reset_peak_memory()
     task = task_with_reference(bench, cell, device)
-    if not _is_whole(folder):
+    if not _is_whole(cell, folder):
         _train(task, cell, folder, progress)
-    if planned.measure and not is_measured(bench, cell):
+    if planned.measure and not is_measured(bench, cell) and isinstance(task, Task):
         progress.stage("condition number")
         write_json(folder / _MEASURED, measure(task, folder))
     measured = read_json(folder / _MEASURED) if is_measured(bench, cell) else None
     return row_of(cell, read_json(folder / "result.json"), measured)
 
 
-def _train(task: Task, cell: Cell, folder: Path, progress: Progress) -> None:
+def _train(task: AnyTask, cell: Cell, folder: Path, progress: Progress) -> None:
     """Resume what can be resumed; else start again."""
     if _can_resume(task, cell, folder):
         try:
@@ -110,14 +114,16 @@ def _train(task: Task, cell: Cell, folder: Path, progress: Progress) -> None:
     task.run(folder, progress)
 
 
-def _is_whole(folder: Path) -> bool:
+def _is_whole(cell: Cell, folder: Path) -> bool:
+    """Whether the run is finished; of a family, compared with truth as well."""
     try:
-        return "errors" in read_json(folder / "result.json")
+        result = read_json(folder / "result.json")
+        return "errors" in result and ("unseen" in result or cell.problem not in FAMILIES)
     except PcpinnError:
         return False
 
 
-def _can_resume(task: Task, cell: Cell, folder: Path) -> bool:
+def _can_resume(task: AnyTask, cell: Cell, folder: Path) -> bool:
     """Whether there is an interrupted run of the same method and settings."""
     if not (folder / "run.json").exists():
         return False
@@ -140,9 +146,12 @@ def _essential(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {**settings, "run": run}
 
 
-def task_with_reference(bench: BenchFolder, cell: Cell, device: str | None = None) -> Task:
-    """The cell's task; its reference is made once per benchmark and kept."""
+def task_with_reference(bench: BenchFolder, cell: Cell, device: str | None = None) -> AnyTask:
+    """The cell's task; what it is compared with is made once per benchmark and kept."""
     task = task_of(cell, device, reference=False)
+    if isinstance(task, FamilyTask):
+        return _with_unseen(bench, cell, task)
+    assert isinstance(task, Task)
     parameters = task.record.get("problem_parameters") or {}
     path = bench.reference_file(cell, parameters)
     reference = task.reference
@@ -156,3 +165,16 @@ def task_with_reference(bench: BenchFolder, cell: Cell, device: str | None = Non
     if reference is not None and not path.exists():
         write_reference(path, reference, {})
     return replace(task, reference=reference)
+
+
+def _with_unseen(bench: BenchFolder, cell: Cell, task: FamilyTask) -> FamilyTask:
+    path = bench.reference_file(cell, {"preset": cell.preset}).with_suffix(".safetensors")
+    if path.exists():
+        try:
+            return replace(task, unseen=read_unseen(path))
+        except PcpinnError:
+            path.unlink()  # damaged: rewritten below
+    unseen = unseen_of(cell.problem, cell.preset)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unseen.save(path)
+    return replace(task, unseen=unseen)

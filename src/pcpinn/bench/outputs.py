@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..catalog import FAMILIES
 from ..files import write_atomically
+from .family_table import family_markdown
 from .folder import BenchFolder
 from .plan import Plan
 from .results import Row
@@ -38,8 +40,12 @@ def write_tables(bench: BenchFolder) -> None:
     summaries, found = main_summaries(plans, rows), sweeps(plans, rows)
     commands = "\n".join(f"    {p.command}" for p in plans)
     parts = [f"# Benchmark\n\n{NOTE}\n\n{commands}"]
-    if summaries:
-        parts.append(summaries_as_markdown(summaries))
+    of_families = family_markdown(summaries)
+    single = [s for s in summaries if s.problem not in FAMILIES]
+    if single:
+        parts.append(summaries_as_markdown(single))
+    if of_families:
+        parts.append(of_families)
     if found:
         parts.append(sweeps_as_markdown(found))
     failures = [r for r in rows.values() if not r.finished]

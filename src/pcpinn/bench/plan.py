@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..catalog import find_entry
+from ..catalog import FAMILIES, find_any, find_entry
 from ..catalog.entry import ACCURACY
 from ..catalog.prepared import SUFFIX, read_prepared
 from ..catalog.task import find_task
 from ..errors import PcpinnError
+from ..solve.method import FAMILY_METHODS
 from .ablations import Ablation, Variant, find_ablation
 from .cell import Cell, Changes, baked_changes, canonical, join, problem_parameters
 from .suites import STRANGERS, STRANGERS_ACCURACY, available, suite
@@ -106,13 +107,14 @@ def make_plan(request: Request) -> Plan:
     variants = _sweep_product(request.sweeps)
     if ablation is not None:
         variants = [{**a, **b} for a in ablation.variants for b in variants]
-    methods = request.methods or ("pcpinn",)
     trials = request.trials if request.trials is not None else ablation.trials if ablation else 1
     if trials < 1:
         raise PcpinnError(f"--trials {trials} must be positive", "take 1, or 5 as in the paper")
     measure = ablation.measure if ablation else any("drop_tolerance" in v for v in variants)
     planned: dict[str, Planned] = {}
-    for problem, method, variant in itertools.product(_problems(request, ablation), methods, variants):
+    problems = _problems(request, ablation)
+    asked = ((p, m, v) for p in problems for m in _methods(request, p) for v in variants)
+    for problem, method, variant in asked:
         for cell in _cells(problem, request, method, ablation.base if ablation else {}, variant):
             label = join(canonical(variant, problem_parameters(cell.problem)))
             for seed in range(request.seed, request.seed + trials):
@@ -136,6 +138,15 @@ def _problems(request: Request, ablation: Ablation | None) -> Iterable[str]:
     if ablation is None:
         return suite(request.suite or "linear")
     return suite("paper") if ablation.problems is None else available(ablation.problems)
+
+
+def _methods(request: Request, problem: str) -> tuple[str, ...]:
+    """Those that are asked for; of a family its own, in the place of that of single problems, and by default all it has."""
+    if problem not in FAMILIES:
+        return request.methods or ("pcpinn",)
+    if request.methods is None:
+        return tuple(FAMILY_METHODS.names())
+    return tuple("family" if m == "pcpinn" else m for m in request.methods)
 
 
 def _cells(
@@ -168,7 +179,7 @@ def _cells(
             digest = task.record["source"]["sha256"][:16]
             yield Cell(str(task.record["problem"]), method, preset, canonical(wanted, {}), 0, problem, digest)
             continue
-        entry = find_entry(problem)
+        entry = find_any(problem) if problem in FAMILIES else find_entry(problem)
         changes = canonical(wanted, entry.parameters)
         entry.resolve(preset, dict(changes), method)
         yield Cell(entry.name, method, preset, changes, 0)

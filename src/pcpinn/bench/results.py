@@ -32,6 +32,9 @@ class Row:
         asked, reached: the verdict: the accuracy that was asked for, and yes or no.
         iterations, stopped_by, dofs, parameters: of the training.
         kind: trained network, last layer only or spectral basis (`solve/kind.py`).
+        p95, worst: of a family, beside its mean l2re over unseen parameters. ratio_low, ratio_median, ratio_high, within_two: its
+            estimates relative to true errors, 2.5, 50 and 97.5 %, and the part of them between 0.5 and 2.
+        query_ms, estimate_ms: milliseconds of a query of 1000 points, and of an estimate.
         quality: ||I - P^-1 A|| on smooth functions. condition, applied_error: of P, see `preconditioned.py`.
         setup_s, train_s, total_s: seconds. memory_gib, device_memory_gib: peaks.
         device, machine, version, date: where and when.
@@ -61,6 +64,14 @@ class Row:
     dofs: int | None = None
     parameters: int | None = None
     kind: str = ""
+    p95: float | None = None
+    worst: float | None = None
+    ratio_low: float | None = None
+    ratio_median: float | None = None
+    ratio_high: float | None = None
+    within_two: float | None = None
+    query_ms: float | None = None
+    estimate_ms: float | None = None
     quality: float | None = None
     condition: float | None = None
     applied_error: float | None = None
@@ -107,7 +118,8 @@ def row_of(cell: Cell, result: Mapping[str, Any], measured: Mapping[str, Any] | 
             **_verdict(result),
             "mae": errors.get("mae"),
             "kind": result.get("network_kind") or "",
-            "reference_error": None if result["reference"] is None else result["reference"]["error"],
+            **_unseen(result),
+            "reference_error": _truth_error(result),
             **{k: result[k] for k in ("iterations", "stopped_by", "dofs", "parameters", "device")},
             "quality": quality["smooth"] if isinstance(quality, Mapping) else quality,
             "condition": (measured or {}).get("condition"),
@@ -131,6 +143,21 @@ def _verdict(result: Mapping[str, Any]) -> dict[str, Any]:
     verdict = result.get("verdict") or {}
     reached = {True: "yes", False: "no"}.get(verdict.get("reached"), "")  # type: ignore[arg-type]
     return {"asked": verdict.get("asked"), "reached": reached}
+
+
+def _truth_error(result: Mapping[str, Any]) -> Any:
+    """The relative error of what the answer was compared with."""
+    if result.get("unseen"):
+        return result["unseen"]["truth"]["error"]
+    return None if result["reference"] is None else result["reference"]["error"]
+
+
+def _unseen(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What was found of a family at unseen parameters."""
+    found = result.get("unseen") or {}
+    ratio = found.get("ratio") or {}
+    plain = {k: found.get(k) for k in ("p95", "worst", "within_two", "query_ms", "estimate_ms")}
+    return plain | {f"ratio_{k}": ratio.get(k) for k in ("low", "median", "high")}
 
 
 def with_measured(row: Row, measured: Mapping[str, Any]) -> Row:

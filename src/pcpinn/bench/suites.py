@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..catalog import CATALOG
+from ..catalog import CATALOG, FAMILIES
+from ..catalog.entry import FAMILIES_SUITE
 from ..catalog.published import published_figures
 from ..errors import PcpinnError
 
@@ -14,20 +15,23 @@ _STRANGERS = Path("tests") / STRANGERS  # of a source checkout; not part of the 
 
 
 def suite_names() -> tuple[str, ...]:
-    """Suites that problems say they are in (linear; nonlinear or marched), then `paper`, `all` and `strangers`."""
-    return (*dict.fromkeys(name for entry in CATALOG for name in entry.suites), "paper", "all", "strangers")
+    """Suites that problems say they are in (linear; nonlinear or marched), then `paper`, `all`, `strangers` and `families`."""
+    own = dict.fromkeys(name for entry in CATALOG for name in entry.suites)
+    return (*own, "paper", "all", "strangers", FAMILIES_SUITE)
 
 
 def suite(name: str) -> tuple[str, ...]:
     """The problems of a suite, in the order of the catalog; those of `paper` have figures there, `all` are all of it.
 
-    `strangers` are files of a source checkout that the catalog knows nothing of, as paths.
+    `strangers` are files of a source checkout that the catalog knows nothing of, as paths; `families` have one network each.
 
     Raises:
         PcpinnError: for an unknown suite, or where the files of `strangers` are not there.
     """
     if name not in suite_names():
         raise PcpinnError(f"there is no suite {name!r}", f"use one of {', '.join(suite_names())}")
+    if name == FAMILIES_SUITE:
+        return tuple(entry.name for entry in FAMILIES if name in entry.suites)
     if name == "strangers":
         return _stranger_files()
     if name == "paper":

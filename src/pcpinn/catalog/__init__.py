@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from ..recipes import import_all
-from .entry import CATALOG, INVERSE, PRESETS, AnyEntry, Entry, InverseEntry
+from .entry import CATALOG, FAMILIES, INVERSE, PRESETS, AnyEntry, Entry, FamilyEntry, InverseEntry
 from .find import find_any, find_entry
 
 import_all(__name__)
 
-__all__ = ["CATALOG", "INVERSE", "PRESETS", "AnyEntry", "Entry", "InverseEntry", "find_any", "find_entry"]
+__all__ = [
+    "CATALOG",
+    "FAMILIES",
+    "INVERSE",
+    "PRESETS",
+    "AnyEntry",
+    "Entry",
+    "FamilyEntry",
+    "InverseEntry",
+    "find_any",
+    "find_entry",
+]

@@ -23,6 +23,8 @@ from ..solve.settings import Settings, problem_is_over_time, resolve_preset
 
 PRESETS = ("quick", "default", "paper")  # that every problem has
 PRECISE = "precise"  # one more, of problems whose solutions are smooth enough for many digits
+FAMILIES_SUITE = "families"  # of `pcpinn bench`
+FAMILY_PRESETS = ("quick", "default")  # that every family has
 ACCURACY = "accuracy"  # in place of a preset: nothing is fixed but what is given
 
 # The paper's global settings (its appendix on environment and settings): Adam, SiLU, 10 log-spaced Fourier features.
@@ -249,9 +251,15 @@ class FamilyEntry(AnyEntry):
 
     Attributes:
         family: problems and ranges.
+        fine: settings of the discretisation that truth is solved on, at parameters that no training sees.
+        queries: how many of these, by preset.
+        suites: of `pcpinn bench` that it is in.
     """
 
     family: ParameterFamily
+    fine: Mapping[str, Any] = field(default_factory=dict)
+    queries: Mapping[str, int] = field(default_factory=dict)
+    suites: tuple[str, ...] = (FAMILIES_SUITE,)
 
     methods = FAMILY_METHODS
     home = "family"
@@ -264,6 +272,8 @@ class FamilyEntry(AnyEntry):
 
 CATALOG: Registry[Entry] = Registry("problem", "problems", lambda entry: entry.order)
 INVERSE: Registry[InverseEntry] = Registry("inverse problem", "inverse_problems", lambda entry: entry.order)
+
+FAMILIES: Registry[FamilyEntry] = Registry("family", "families", lambda entry: entry.order)
 
 
 def split_parameters(

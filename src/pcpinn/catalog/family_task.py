@@ -7,24 +7,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import PcpinnError
 from ..family.family import Family
+from ..family.measure import measure
 from ..family.surrogate import Surrogate
+from ..family.unseen import Unseen, solve_unseen
+from ..files import write_json
 from ..progress import Progress
 from .begun import entry_again, read_begun
-from .entry import FamilyEntry
-from .find import find_entry
+from .entry import FAMILIES, FamilyEntry
+from .find import find_entry, find_family
 from .task import AnyTask, begin, make_task
 from .user_file import family_file_entry, file_entry, import_file
 
 _RESUMABLE = ("iterations", "time_limit")
+_QUERIES = 64
 
 
 @dataclass(frozen=True, kw_only=True)
 class FamilyTask(AnyTask):
-    """Which family to solve, and how."""
+    """Which family to solve, and how; `unseen` are solutions that the answer is compared with."""
 
     family: Family
+    unseen: Unseen | None = None
 
     @property
     def target(self) -> None:
@@ -36,17 +40,43 @@ class FamilyTask(AnyTask):
         surrogate: Surrogate = self.settings.method.solver(
             self.family, self.settings, out=out, progress=progress, record=self.record, resume=resume
         )
+        if self.unseen is not None:
+            found = measure(surrogate, self.unseen)
+            surrogate.result["unseen"] = found
+            surrogate.result["errors"]["l2re"] = found["mean"]
+            if out is not None:
+                write_json(out / "result.json", surrogate.result)
         return surrogate
 
 
 def find_any_task(name: str, preset: str, changes: Mapping[str, Any], method: str = "pcpinn") -> AnyTask:
     """A catalog problem by name, or what a .py file defines: a problem, or a family of them."""
     if not name.endswith(".py"):
-        return make_task(find_entry(name), preset, changes, method)
+        return (
+            family_task(name, preset, changes, method)
+            if name in FAMILIES
+            else make_task(find_entry(name), preset, changes, method)
+        )
     module = import_file(Path(name))
     if hasattr(module, "family") and not hasattr(module, "problem"):
-        return _make(family_file_entry(Path(name), module), preset, changes, "family" if method == "pcpinn" else method)
+        return _make(family_file_entry(Path(name), module), preset, changes, _own(method))
     return make_task(file_entry(Path(name), module), preset, changes, method)
+
+
+def family_task(name: str, preset: str, changes: Mapping[str, Any], method: str = "family") -> FamilyTask:
+    """A family of the catalog by name."""
+    return _make(find_family(name), preset, changes, _own(method))
+
+
+def unseen_of(name: str, preset: str) -> Unseen:
+    """Solutions of a family of the catalog at parameters that no training sees: as many as the preset is judged by."""
+    entry = find_family(name)
+    return solve_unseen(entry.family, entry.fine, entry.queries.get(preset, _QUERIES))
+
+
+def _own(method: str) -> str:
+    """A family's own method, where the usual one of single problems is named."""
+    return "family" if method == "pcpinn" else method
 
 
 def _make(entry: FamilyEntry, preset: str, changes: Mapping[str, Any], method: str) -> FamilyTask:
@@ -61,10 +91,7 @@ def family_of_run(folder: Path, problem_file: Path | None, changes: Mapping[str,
         PcpinnError: for a change that a resumed run cannot make, or another file.
     """
     begun = read_begun(folder, changes, _RESUMABLE)
-    entry = entry_again(begun.source, problem_file, folder, _not_in_catalog, family_file_entry)
-    task = _make(entry, begun.preset, {}, "family")
+    entry = entry_again(begun.source, problem_file, folder, find_family, family_file_entry)
+    method = str(begun.record.get("method"))
+    task = _make(entry, begun.preset, {}, method)
     return replace(task, settings=begun.settings(), record={**task.record, "set": begun.changes})
-
-
-def _not_in_catalog(name: str) -> FamilyEntry:
-    raise PcpinnError(f"the catalog has no family {name!r}", "it was made by another version")

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from typer.core import TyperGroup
 
-from ..catalog import CATALOG, INVERSE
+from ..catalog import CATALOG, FAMILIES, INVERSE
 from ..catalog.entry import ACCURACY
 from ..catalog.family_task import family_of_run, find_any_task
 from ..catalog.inverse_task import inverse_of_run
@@ -85,6 +85,8 @@ def list_problems() -> None:
     table.add_column("what it is")
     for entry in (*CATALOG, *INVERSE):
         table.add_row(entry.name, entry.title + ("" if entry.command == "solve" else f" (pcpinn {entry.command})"))
+    for family in FAMILIES:
+        table.add_row(family.name, f"{family.title} (a family)")
     Console().print(table)
 
 
@@ -174,7 +176,7 @@ def resume(
     record = read_run(folder)
     inverse = record.get("method") == "infer" or (folder / "data.safetensors").exists()
     with answers(as_json), standard_output_kept_clean():
-        if record.get("kind") == "family":
+        if str(record.get("kind")).startswith("family"):
             task: AnyTask = family_of_run(folder, problem, pairs(changes))
         elif inverse:
             task = inverse_of_run(folder, problem, pairs(changes))

@@ -14,11 +14,14 @@ from ..bench.outputs import main_summaries, write_tables
 from ..bench.results import Row
 from ..bench.sweep_table import sweep_header, sweep_lines, sweeps
 from ..bench.table import METRICS, gain
+from ..catalog import FAMILIES
 from ..errors import PcpinnError
-from ..solve.method import METHODS
-from .bench_display import BenchProgress, main_table, sweep_table
+from ..solve.method import FAMILY_METHODS, METHODS
+from .bench_display import BenchProgress, family_table, main_table, sweep_table
 from .display import standard_output_kept_clean
 from .options import AsJson, Changes, pairs
+
+_METHODS = f"{', '.join(METHODS.names())}. Of families: {', '.join(FAMILY_METHODS.names())}; all of these by default."
 
 
 def bench(
@@ -27,7 +30,7 @@ def bench(
     problems: Annotated[
         str | None, typer.Option(metavar="A,B", help="Problems of the catalog, .py files, prepared .pcpinn files.")
     ] = None,
-    methods: Annotated[str | None, typer.Option(metavar="A,B", help=f"{', '.join(METHODS.names())}.")] = None,
+    methods: Annotated[str | None, typer.Option(metavar="A,B", help=_METHODS)] = None,
     presets: Annotated[str | None, typer.Option(metavar="A,B", help="quick, default, paper.")] = None,
     trials: Annotated[int | None, typer.Option(help="Seeds per case; the paper takes 5.")] = None,
     seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
@@ -101,8 +104,11 @@ def _conclude(folder: BenchFolder, rows: dict[str, Row], as_json: bool) -> None:
     console = Console(stderr=as_json)
     plans, all_rows = folder.plans(), folder.rows()
     summaries, found = main_summaries(plans, all_rows), sweeps(plans, all_rows)
-    if summaries:
-        console.print(main_table(summaries))
+    single = [s for s in summaries if s.problem not in FAMILIES]
+    if single:
+        console.print(main_table(single))
+    if len(single) < len(summaries):
+        console.print(family_table(summaries))
     for one in found:
         console.print(sweep_table(one))
     failures = [r for r in rows.values() if not r.finished]

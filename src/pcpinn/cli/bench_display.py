@@ -15,6 +15,7 @@ from rich.progress import Progress as RichProgress
 from rich.table import Table
 
 from ..bench import Cell, Row, Watch
+from ..bench.family_table import FAMILY_HEADER, family_lines
 from ..bench.sweep_table import Sweep, sweep_header, sweep_lines
 from ..bench.table import HEADER, Summary, main_lines, short
 from ..progress import Progress
@@ -118,6 +119,16 @@ def main_table(summaries: Sequence[Summary]) -> Table:
         first = cells[0] if line.kind == "problem" else textwrap.fill(cells[0], _LABEL, subsequent_indent="  ")
         table.add_row(*map(escape, [first, *cells[1:]]), style=styles[line.kind])
     table.caption = "gain: the paper's L2RE divided by ours"
+    return table
+
+
+def family_table(summaries: Sequence[Summary]) -> Table:
+    """Families, all methods of each together."""
+    table = Table(box=box.SIMPLE_HEAD, title="errors at unseen parameters", pad_edge=False, padding=(0, 1, 0, 0))
+    for i, name in enumerate(FAMILY_HEADER):
+        table.add_column(escape(name), justify="left" if i == 0 else "right", overflow="fold")
+    for line in family_lines(summaries):
+        table.add_row(*map(escape, line), style="" if any(line[1:]) else "bold")
     return table
 
 

@@ -60,7 +60,7 @@ class Anchors:
     def choose(self, most: int, target: float, seed: int) -> None:
         """Add anchors until the Krylov steps leave at most `target` of the solution at all candidates, or there are `most`."""
         parameters, system = self.system.family, self.system
-        uniform = _spread(_CANDIDATES, parameters.count, seed)
+        uniform = spread(_CANDIDATES, parameters.count, seed)
         corners = 2.0 * (uniform[: _CANDIDATES // 2] > 0.5).double() - 1  # ends of ranges, where P from afar is worst
         candidates = torch.cat([parameters.draw(uniform.clamp(1e-9, 1 - 1e-9)), corners])
         mu = parameters.value(candidates)
@@ -160,7 +160,7 @@ class Anchors:
         self._name = recipe.name
 
 
-def _spread(count: int, K: int, seed: int) -> Tensor:
+def spread(count: int, K: int, seed: int) -> Tensor:
     """(count, K) numbers in (0, 1), spread evenly where there are sequences of so many dimensions."""
     if K <= torch.quasirandom.SobolEngine.MAXDIM:
         return torch.quasirandom.SobolEngine(K, scramble=True, seed=seed).draw(count, dtype=torch.float64)

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 from torch import Tensor
 
-from ..discretize.discrete_equation import DiscreteEquation
 from ..discretize.finite_elements import FiniteElements
-from ..discretize.linear_solves import solve_sparse
-from ..discretize.nonlinear import first_linearisation, solve_newton
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.refine import refined
@@ -21,6 +17,7 @@ from ..solve.adapt.level import Elements, Level
 from ..solve.adapt.wish import Wish, first_mesh
 from ..solve.build import make_mesh
 from ..solve.settings import Settings
+from .direct import direct_solution
 from .family import Family
 
 _SHARE = 0.3  # of the accuracy that the discretisation may take
@@ -63,17 +60,10 @@ def _error(family: Family, mu: Tensor, mesh: Mesh, elements: Elements) -> float:
     problem = family.at(mu)
     coarse, fine = elements.on(problem, mesh), elements.finer(problem, mesh)
     try:
-        level = Level(coarse, _solution(coarse), fine, _solution(fine))
+        level = Level(coarse, direct_solution(coarse), fine, direct_solution(fine))
     except PcpinnError as error:
         where = ", ".join(f"{n}={v:.3g}" for n, v in zip(family.labels[:6], mu.tolist(), strict=False))
         raise PcpinnError(
             f"at {where} there is no discrete solution: {error.problem}", f"narrow the range; {error.remedy}"
         ) from error
     return level.largest(level.errors)
-
-
-def _solution(form: FiniteElements) -> np.ndarray:
-    equation = DiscreteEquation(form)
-    first = first_linearisation(equation)
-    u = solve_sparse(first.A, first.b)
-    return u if first.exact_at(u) else solve_newton(equation, u)

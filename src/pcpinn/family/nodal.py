@@ -23,8 +23,8 @@ class NodalNetwork:
         self.network = network
         like = network.theta
         self.points = torch.as_tensor(nodes.points, dtype=like.dtype, device=like.device)
-        self._point_of = torch.as_tensor(nodes.point_of, device=like.device)
-        self._component_of = torch.as_tensor(nodes.component_of, device=like.device)
+        self.point_of = torch.as_tensor(nodes.point_of, device=like.device)
+        self.component_of = torch.as_tensor(nodes.component_of, device=like.device)
 
     def extended(self, z: Tensor) -> Tensor:
         """Points (S M, K + d), sample by sample."""
@@ -37,13 +37,13 @@ class NodalNetwork:
         points = self.extended(z)
         parts = [self.network(points[k : k + _ROWS]) for k in range(0, len(points), _ROWS)]
         at = torch.cat(parts).reshape(len(z), len(self.points), -1)
-        return at[:, self._point_of, self._component_of].double()
+        return at[:, self.point_of, self.component_of].double()
 
     def nodes(self, z: Tensor) -> Nodes:
         """The degrees of freedom of all samples as those of one function on extended points."""
         offset = (torch.arange(len(z), device=self.points.device) * len(self.points))[:, None]
         return Nodes(
             self.extended(z).cpu().numpy(),
-            (offset + self._point_of).reshape(-1).cpu().numpy(),
-            self._component_of.repeat(len(z)).cpu().numpy(),
+            (offset + self.point_of).reshape(-1).cpu().numpy(),
+            self.component_of.repeat(len(z)).cpu().numpy(),
         )

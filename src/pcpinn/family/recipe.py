@@ -50,7 +50,7 @@ class Sampled(Recipe):
 
 
 NETWORK = MLP(width=32, depth=3, features="none")
-_NOT_READ = {
+NOT_READ = {
     "certify": "a family is always estimated: its verdict is over parameters",
     "precision": "families are solved in float64",
 }
@@ -77,4 +77,4 @@ def offer_family(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal:
         return Refusal("every step of a nonlinear family is one of Newton's method at the network's own values")
     if slot == "loss":
         return Offer(Sampled(), (Sampled,))
-    return Offer(Options(), without=_NOT_READ)
+    return Offer(Options(), without=NOT_READ)

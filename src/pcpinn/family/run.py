@@ -115,9 +115,14 @@ class FamilyRun:
         self.anchors.choose(loss.anchors, loss.anchor_target, self.settings.run.seed)
         self.progress.note(_about(self.anchors))
         self._set_unit()
-        sampling = Sampling(family, loss.samples, loss.adaptive, self.settings.run.seed)
-        self.loss = FamilyLoss(self.network, self.system, self.anchors, sampling)
+        self.loss = self.make_loss()
         self.optimiser, self.optimiser_why = self._optimiser()
+
+    def make_loss(self) -> FamilyLoss:
+        """What is trained on; other methods have others."""
+        loss = self.settings.loss
+        sampling = Sampling(self.family, loss.samples, loss.adaptive, self.settings.run.seed)
+        return FamilyLoss(self.network, self.system, self.anchors, sampling)
 
     def _choose(self, settings: Settings) -> AnyMesh:
         mesh, self.own.settings = choose_mesh(self.family, settings, self.own.progress)

@@ -25,6 +25,7 @@ from ..solve.method import METHODS
 from ..solve.settings import Settings, resolve
 from .estimate import Estimator, QueryError
 from .family import Family, Parameters
+from .slider import write_slider
 
 _REFINE_ITERATIONS = 40
 
@@ -188,6 +189,19 @@ class Surrogate(Solution):
     def plot(self, path: str | Path, reference: Reference | None = None, mu: Any = None) -> Path:
         """As of `at(mu)`."""
         return self._here(mu).plot(path, reference)
+
+    def slider(self, path: str | Path) -> Path:
+        """Write a page with a slider for every parameter; the network is in it, and answers while they move.
+
+        A family of shapes is drawn on its reference domain.
+
+        Raises:
+            PcpinnError: for more than two dimensions, many parameters, or a network that the page cannot evaluate.
+        """
+        estimate = self.verdict.estimate
+        known = "" if estimate is None else f" Estimated error for 95 % of the parameters: {estimate:.1e}."
+        title, note = str(self.result.get("problem", "family")), f"{', '.join(self.parameters.named)}.{known}"
+        return write_slider(Path(path), self.network, self.parameters, self.mesh, self.names, title, note)
 
     def animate(self, path: str | Path, *, mu: Any = None, **options: Any) -> Path:
         """As of `at(mu)`."""

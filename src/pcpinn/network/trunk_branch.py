@@ -224,15 +224,15 @@ class TrunkBranch(MLP):
 
     Attributes:
         width, depth: of the trunk; its width is the number of functions phi_k.
-        branch_width, branch_depth: of the network of the parameters.
+        branch_width, branch_depth: of the network of the parameters; depth 0 for answers that are linear in them.
     """
 
     branch_width: int = 32
     branch_depth: int = 2
 
     name: ClassVar[str] = "trunk-branch"
-    positive: ClassVar[tuple[str, ...]] = ("width", "depth", "branch_width", "branch_depth")
-    not_negative: ClassVar[tuple[str, ...]] = ()
+    positive: ClassVar[tuple[str, ...]] = ("width", "depth", "branch_width")
+    not_negative: ClassVar[tuple[str, ...]] = ("branch_depth",)
 
     def build(self, place: Place, seed: int, dtype: torch.dtype) -> DenseNetwork:
         """Raises: PcpinnError, since a single problem has no parameters for a branch."""

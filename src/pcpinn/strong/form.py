@@ -42,7 +42,7 @@ def residual_at(pointwise: Pointwise, network: Callable[[Tensor], Tensor], x: Te
     residual = out[:, :, 0]
     if not pointwise.has_flux:
         return residual.to(x.dtype)
-    return residual.to(x.dtype) - torch.stack([_divergence(flux, x) for flux in out[:, :, 1:].unbind(1)], dim=1)
+    return residual.to(x.dtype) - torch.stack([divergence(flux, x) for flux in out[:, :, 1:].unbind(1)], dim=1)
 
 
 def residual_of_jets(pointwise: Pointwise, x: Tensor, u: Tensor, slopes: Tensor, second: Tensor) -> Tensor:
@@ -69,7 +69,7 @@ def normal_flux(pointwise: Pointwise, network: Network, x: Tensor, n: Tensor) ->
     return torch.einsum("mcd,md->mc", out[:, :, 1:], n.double()), state
 
 
-def _divergence(flux: Tensor, x: Tensor) -> Tensor:
+def divergence(flux: Tensor, x: Tensor) -> Tensor:
     """Total derivatives of flux (n, d), a function of x (n, d) row by row: (n,)."""
     parts = [torch.autograd.grad(flux[:, j].sum(), x, create_graph=True)[0][:, j] for j in range(x.shape[1])]
     return torch.stack(parts).sum(0)

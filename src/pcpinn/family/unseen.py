@@ -1,0 +1,125 @@
+"""Truth for families: solutions at parameters that no training saw, by direct solves on a finer discretisation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..errors import PcpinnError
+from ..files import read_tensors, write_tensors
+from ..solve.build import make_mesh
+from .direct import direct_solution, direct_solutions
+from .discretise import AnySystem, make_finer, make_system
+from .family import Family
+from .run import family_settings
+
+_SEED = 2_026_111  # of the parameters: no training draws with it
+_CHECKED = 2  # solutions that are compared with still finer ones
+_FACTS = ("error", "how")
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Solutions at Q parameters, as values of degrees of freedom at points.
+
+    Attributes:
+        mu: (Q, K) parameters.
+        points: (M, d) places.
+        point_of, component_of, field_of: (N,) place, component and field of each value.
+        weights: (N,) of a discrete L2 norm.
+        values: (Q, N).
+        counted: which fields count.
+        error: relative L2 error of these solutions, the largest found by still finer ones.
+        how: the discretisation in words.
+    """
+
+    mu: np.ndarray
+    points: np.ndarray
+    point_of: np.ndarray
+    component_of: np.ndarray
+    field_of: np.ndarray
+    weights: np.ndarray
+    values: np.ndarray
+    counted: np.ndarray
+    error: float
+    how: str
+
+    def errors(self, found: np.ndarray) -> np.ndarray:
+        """(Q, F) relative L2 errors, by field, of values (Q, M, C) at the points; fields that do not count are left out."""
+        own = found[:, self.point_of, self.component_of]
+        off, size = self._sizes(own - self.values), self._sizes(self.values)
+        unit = np.maximum(size, 1e-14 * size.max(axis=1, keepdims=True))
+        return (off / np.where(unit > 0, unit, 1.0))[:, self.counted]
+
+    def _sizes(self, u: np.ndarray) -> np.ndarray:
+        fields = int(self.field_of.max()) + 1
+        squares = [(u**2 * self.weights * (self.field_of == k)).sum(axis=1) for k in range(fields)]
+        return np.sqrt(np.stack(squares, axis=1))
+
+    def save(self, path: Path) -> None:
+        """Write it."""
+        arrays = {k: np.ascontiguousarray(v) for k, v in vars(self).items() if k not in _FACTS}
+        write_tensors(path, arrays, {k: getattr(self, k) for k in _FACTS})
+
+
+def read_unseen(path: Path) -> Unseen:
+    """Inverse of `save`.
+
+    Raises:
+        PcpinnError: for a file that is not one.
+    """
+    arrays, facts = read_tensors(path)
+    try:
+        return Unseen(**arrays, error=float(facts["error"]), how=str(facts["how"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise PcpinnError(f"{path} does not hold solutions of a family", "remove it: it is made again") from error
+
+
+def solve_unseen(family: Family, fine: Mapping[str, Any], queries: int) -> Unseen:
+    """Direct solutions at `queries` parameters of the family's distribution.
+
+    Args:
+        family: the problems.
+        fine: mesh, degree and time steps: settings of `pcpinn.solve`.
+        queries: Q.
+    """
+    base = family.base
+    settings = family_settings(family, None, fine)
+    mesh, device = make_mesh(base, settings), torch.device("cpu")
+    system = make_system(family, mesh, settings, device)
+    mu = family.sample(queries, seed=_SEED)
+    u = direct_solutions(system, mu)
+    finer, how = make_finer(family, mesh, settings, device)
+    nodes = system.nodes
+    fields = base.unknowns
+    counted = [k for k, f in enumerate(fields) if not f.auxiliary] or list(range(len(fields)))
+    return Unseen(
+        mu=mu.numpy(),
+        points=nodes.points,
+        point_of=nodes.point_of,
+        component_of=nodes.component_of,
+        field_of=system.field_of.numpy(),
+        weights=system.weights.numpy(),
+        values=u,
+        counted=np.array(counted),
+        error=_distance(system, finer, mu[:_CHECKED], u),
+        how=f"{system.form.name}, {system.size} degrees of freedom; its error by {how}",
+    )
+
+
+def _distance(system: AnySystem, finer: AnySystem, mu: Tensor, u: np.ndarray) -> float:
+    """The largest relative distance of solutions (Q, N) from those of a finer discretisation, at the nodes of the latter."""
+    worst, nodes = 0.0, finer.nodes
+    for m, own in zip(mu, u, strict=False):
+        here = system.discretisation(m).interpolate(own, nodes.points)[nodes.point_of, nodes.component_of]
+        better = direct_solution(finer.discretisation(m), None if system.linear else here)
+        e, v = torch.from_numpy(here - better)[None], torch.from_numpy(better)[None]
+        worst = max(worst, float(finer.relative(e, v)[0]))
+    return worst if math.isfinite(worst) else math.inf
