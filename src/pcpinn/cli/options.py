@@ -19,13 +19,16 @@ AsJson = Annotated[
 ]
 
 
-def pairs(changes: list[str] | None) -> dict[str, str]:
+def pairs(changes: list[str] | None, option: str = "set") -> dict[str, str]:
     """--set key=value, each taken apart."""
     result = {}
     for item in changes or []:
         key, separator, value = item.partition("=")
         if not separator or not key:
-            raise PcpinnError(f"--set {item!r} is not of the form key=value", "write --set size=0.02, for instance")
+            example = {"set": "size=0.02"}.get(option, "account=NAME")
+            raise PcpinnError(
+                f"--{option} {item!r} is not of the form key=value", f"write --{option} {example}, for instance"
+            )
         result[key.strip()] = value.strip()
     return result
 
