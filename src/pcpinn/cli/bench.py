@@ -117,9 +117,9 @@ def status(
 @bench_app.command()
 def cancel(folder: BenchDir) -> None:
     """End the runs of a benchmark, on the cluster or on this machine; what they have done stays, and can go on."""
-    bench = BenchFolder(folder)
-    bench.require()
-    state = StateFolder.of(folder)
+    bench, state = BenchFolder(folder), StateFolder.of(folder)
+    if not state.exists:  # a study has jobs, too
+        bench.require()
     jobs = cancel_jobs(state) if state.exists else 0
     if bench.is_locked and not jobs:
         bench.interrupt()

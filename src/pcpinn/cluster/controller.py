@@ -37,11 +37,14 @@ class Cancelled(KeyboardInterrupt):
     """The jobs were cancelled; what they have done stays."""
 
 
-def carry_out(state: StateFolder, jobs: Sequence[Job], slurm: Slurm, listener: Listener) -> Generator[Outcome]:
+def carry_out(
+    state: StateFolder, jobs: Sequence[Job], slurm: Slurm, listener: Listener, keep: bool = False
+) -> Generator[Outcome]:
     """Outcomes as they come in, one for each job.
 
     Jobs that an earlier controller sent are not sent again while they wait or run. A worker that ends without an outcome
-    is lost, and its job is sent again, at most `slurm.retries` times.
+    is lost, and its job is sent again, at most `slurm.retries` times. With `keep`, outcomes stay in
+    the folder for the next call, failures aside.
 
     Raises:
         PcpinnError: for another controller, workers with other code, a folder that nodes do not see, refused jobs.
@@ -60,7 +63,8 @@ def carry_out(state: StateFolder, jobs: Sequence[Job], slurm: Slurm, listener: L
                 raise PcpinnError(f"another controller has taken over {state.path}", "leave it at work")
             for outcome in watch.look():
                 yield outcome
-                state.forget(outcome.key)  # whoever asked has it by now
+                if not keep or outcome.data is None:
+                    state.forget(outcome.key)  # whoever asked has it by now
             time.sleep(_POLL)
 
 
