@@ -88,12 +88,13 @@ def run_plan(
                 f"{outdated} runs were made with settings that their preset no longer has: --retry runs them again"
             )
         watch.begin(len(wanted), len(wanted) - len(todo))
+        order = {p.cell.key: k for k, p in enumerate(wanted)}
         if slurm is None:
             require_quiet(StateFolder.of(bench.path))
         with _outcomes(bench, todo, jobs, device, watch, lock, slurm) as outcomes:
             for planned, row in outcomes:
                 rows[row.key] = row
-                bench.write_rows(rows.values())
+                bench.write_rows(sorted(rows.values(), key=lambda one: order.get(one.key, -1)))  # not as they came in
                 watch.ended(planned.cell, row)
     return {p.cell.key: rows[p.cell.key] for p in wanted}
 
