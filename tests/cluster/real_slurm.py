@@ -150,7 +150,7 @@ def table_without_times(folder):
 
 
 def test_a_sweep_with_everything_killed_equals_a_local_one(shared, tmp_path):
-    words = command(shared, "--on", "slurm", "--time", "5", trials=12, iterations=6000)
+    words = command(shared, "--on", "slurm", "--time", "5", trials=12, iterations=4000)
     controller = Controller(words, log := tmp_path / "log")
     # a worker dies in the middle of its training
     victim, sign = wait_for("worker", lambda: running(shared), controller)[0]
@@ -183,7 +183,7 @@ def test_a_sweep_with_everything_killed_equals_a_local_one(shared, tmp_path):
     assert attempt[late] == 1  # requeued, and not sent again
     assert not list((shared / "cluster" / "outcomes").iterdir())
 
-    code, output = run([*PCPINN, *command(tmp_path / "here", "--jobs", "2", trials=12, iterations=6000)])
+    code, output = run([*PCPINN, *command(tmp_path / "here", trials=12, iterations=4000)])
     assert code == 0, output
     here = BenchFolder(tmp_path / "here").rows()
     assert list(there) == list(here)

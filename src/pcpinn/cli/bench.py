@@ -22,7 +22,7 @@ from ..solve.method import METHODS
 from .bench_display import BenchProgress, main_table, sweep_table
 from .display import standard_output_kept_clean
 from .options import AsJson, Changes, pairs
-from .place import Cpus, Gpus, More, On, Partition, Time, place_of
+from .place import Cpus, Gpus, More, On, Partition, Python, Time, place_of
 from .status_display import show_status
 
 bench_app = typer.Typer()
@@ -59,13 +59,14 @@ def bench(
     time: Time = None,
     partition: Partition = None,
     more: More = None,
+    python: Python = None,
     as_json: AsJson = False,
 ) -> None:
     """Run suites, sweeps and ablations; given again, go on where it stopped. Alone with --out DIR: finish all of DIR."""
     if context.invoked_subcommand is not None:
         _refuse_options(context)
         return
-    slurm = place_of(on, gpus, cpus, time, partition, more, jobs)
+    slurm = place_of(on, gpus, cpus, time, partition, more, python, jobs)
     if device not in (None, "auto", "cpu", "cuda"):
         raise PcpinnError(f"there is no device {device!r}", "use auto, cpu or cuda")
     request = Request(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,6 +22,10 @@ More = Annotated[
     typer.Option("--slurm", metavar="KEY=VALUE", help="With --on slurm: any option of sbatch; may be repeated."),
 ]
 
+Python = Annotated[
+    str | None, typer.Option(help="With --on slurm: how nodes start Python, for containers; by default as here.")
+]
+
 
 def place_of(
     on: str,
@@ -30,6 +34,7 @@ def place_of(
     time: int | None,
     partition: str | None,
     more: list[str] | None,
+    python: str | None,
     at_once: int | None = None,
 ) -> Slurm | None:
     """The cluster and what a run may take there; None for this machine.
@@ -37,10 +42,11 @@ def place_of(
     Raises:
         PcpinnError: for another place, or options that this one does not read.
     """
-    given = {"gpus": gpus, "cpus": cpus, "minutes": time, "partition": partition, "at_once": at_once}
+    given: dict[str, Any] = {"gpus": gpus, "cpus": cpus, "minutes": time, "partition": partition, "python": python}
+    given["at_once"] = at_once
     chosen = {key: value for key, value in given.items() if value is not None}
     if on == "slurm":
-        return Slurm(**chosen, options=tuple(pairs(more, "slurm").items()))  # type: ignore[arg-type]
+        return Slurm(**chosen, options=tuple(pairs(more, "slurm").items()))
     if on != "local":
         raise PcpinnError(f"there is no place {on!r}", "use --on local or --on slurm")
     named = [{"minutes": "time"}.get(key, key) for key in chosen if key != "at_once"] + (["slurm"] if more else [])

@@ -22,7 +22,7 @@ from .bench import names_of
 from .bench_display import BenchProgress
 from .display import standard_output_kept_clean, working_progress
 from .options import AsJson, Changes, pairs
-from .place import Cpus, Gpus, More, On, Partition, Time, place_of
+from .place import Cpus, Gpus, More, On, Partition, Python, Time, place_of
 
 ALL = "all"
 _WIDTH = 110  # columns
@@ -65,12 +65,13 @@ def reproduce(
     time: Time = None,
     partition: Partition = None,
     more: More = None,
+    python: Python = None,
     as_json: AsJson = False,
 ) -> None:
     """Make tables and figures of the paper again, beside the paper's, with a verdict; given again, go on where it stopped."""
     if device not in (None, "auto", "cpu", "cuda"):
         raise PcpinnError(f"there is no device {device!r}", "use auto, cpu or cuda")
-    slurm = place_of(on, gpus, cpus, time, partition, more, jobs)
+    slurm = place_of(on, gpus, cpus, time, partition, more, python, jobs)
     if slurm is not None and places is not None:
         raise PcpinnError("--from runs nothing", "leave --on slurm out")
     choice = Choice(

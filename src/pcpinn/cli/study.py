@@ -17,7 +17,7 @@ from ..study.spread import OnSlurm
 from ..study.study_job import conduct_on_slurm
 from .display import standard_output_kept_clean, working_progress
 from .options import AsJson, Changes, pairs
-from .place import Cpus, Gpus, More, On, Partition, Time, place_of
+from .place import Cpus, Gpus, More, On, Partition, Python, Time, place_of
 
 
 def study(
@@ -47,12 +47,13 @@ def study(
     time: Time = None,
     partition: Partition = None,
     more: More = None,
+    python: Python = None,
     as_json: AsJson = False,
 ) -> None:
     """Carry out a study of the paper: data, figure and a page with the paper's statement beside what was found."""
     file = Path(name) if name.endswith(".py") else None
     chosen = find_study(name) if file is None else study_of_file(file)
-    slurm = place_of(on, gpus, cpus, time, partition, more)
+    slurm = place_of(on, gpus, cpus, time, partition, more, python)
     folder = out or Path("studies") / chosen.name
     if redraw:
         data = read_study(chosen, folder)

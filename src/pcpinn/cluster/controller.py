@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
+from typing import Any
 
 from ..errors import PcpinnError
 from ..progress import Progress
@@ -116,6 +117,8 @@ class _Controller:
         self._jobs: dict[str, str] = {}  # IDs in Slurm
         self._asked, self._silent = 0.0, False
         self._told: set[str] = set()
+        self._beats: dict[str, object] = {}
+        self._clocks: set[str] = set()  # hosts whose clocks were compared with ours
 
     def begin(self) -> None:
         """Send what nobody has sent; an earlier controller's jobs are taken over, and known by their names."""
@@ -167,7 +170,7 @@ class _Controller:
             elif now - self._missing.setdefault(key, now) >= self.slurm.settle and self._ended(key) is None:
                 del self._missing[key]
                 reason, final = self._why(key)
-                self._lost[key] = self._lost.get(key, 0) + 1
+                self._lost[key] = self._lost.get(key, 0) + (not self._has_stopped(key))
                 if final or self._lost[key] > self.slurm.retries:
                     lost.append(Outcome(key, None, reason))
                 else:
@@ -197,17 +200,24 @@ class _Controller:
             return
         if key not in self._progress:
             self._progress[key] = self.listener.started(key)
-            skew = float(sign.get("clock") or 0) - time.time()
-            if abs(skew) > _SKEW:
-                direction = "ahead of" if skew > 0 else "behind"
-                self._once(
-                    f"the clock of {sign.get('host')} is {abs(skew):.0f} s {direction} ours: dates in rows are its own"
-                )
+        self._compare_clocks(key, sign)
         if sign.get("stage") and sign["stage"] != self._stage.get(key):
             self._stage[key] = sign["stage"]
             self._progress[key].stage(str(sign["stage"]), sign.get("total"))
         if sign.get("loss") is not None:
             self._progress[key].update(int(sign.get("iteration") or 0), float(sign["loss"]))
+
+    def _compare_clocks(self, key: str, sign: dict[str, Any]) -> None:
+        """Once per host, by a sign that is new since the last look: an old one would make any clock late."""
+        beat, host = (sign.get("pid"), sign.get("beat")), str(sign.get("host"))
+        last, self._beats[key] = self._beats.get(key, beat), beat
+        if last == beat or host in self._clocks:
+            return
+        self._clocks.add(host)
+        skew = float(sign.get("clock") or 0) - time.time()
+        if abs(skew) > _SKEW:
+            direction = "ahead of" if skew > 0 else "behind"
+            self.listener.note(f"the clock of {host} is {abs(skew):.0f} s {direction} ours: dates in rows are its own")
 
     def _why(self, key: str) -> tuple[str, bool]:
         """Why a job has left the queue without an outcome, and whether another attempt is pointless.
@@ -228,18 +238,25 @@ class _Controller:
         how = end.get("JobState", "")
         if how == "CANCELLED":
             return "its job was cancelled in Slurm", True
-        if not seen and self._lost.get(key, 0) >= 1 and not any(self.state.sign(k) for k in self.open):
+        if not seen and self._lost.get(key, 0) >= 1 and not self.state.was_seen:
             self._end_all()
             raise PcpinnError(
                 f"jobs end on {where} without a sign in {self.state.path}",
                 "is the folder on a file system that all nodes share? can they run this Python? see log/ there",
             )
+        if self._has_stopped(key):
+            return f"it was stopped on {where} after a checkpoint", False
         words = {
             "TIMEOUT": f"reached no checkpoint within --time {self.slurm.minutes}",
             "OUT_OF_MEMORY": "ran out of memory",
         }
         what = words.get(how, f"was lost{f' ({how})' if how not in ('', 'COMPLETED', 'FAILED') else ''}")
         return f"its worker on {where} {what}" + ("" if seen else " before it began"), False
+
+    def _has_stopped(self, key: str) -> bool:
+        """Whether its worker was told to end and wrote a checkpoint first: the work gets on, and nothing was lost."""
+        sign = self.state.sign(key)
+        return sign.get("attempt") == self.state.attempt(key) and sign.get("state") == "stopped"
 
     def _submit(self, keys: Sequence[str]) -> None:
         for start in range(0, len(keys), _LARGEST):

@@ -85,11 +85,18 @@ def _remove_the_dead(path: Path, beat: float) -> None:
         until = time.monotonic() + _BEATS * beat
         while time.monotonic() < until:
             time.sleep(beat / 2)
-            with contextlib.suppress(PcpinnError):
-                if read_json(path).get("beat") != found.get("beat"):
-                    raise alive
+            if _beat(path) not in (None, found.get("beat")):
+                raise alive
     with contextlib.suppress(FileNotFoundError):  # another newcomer was faster; exclusive creation decides
         os.rename(path, path.with_name(f"controller-{secrets.token_hex(4)}.old"))
+
+
+def _beat(path: Path) -> object:
+    """None where it cannot be read just now."""
+    try:
+        return read_json(path).get("beat")
+    except PcpinnError:
+        return None
 
 
 def process_started(process: object) -> str | None:

@@ -27,6 +27,7 @@ class Slurm:
         partition: of the cluster; None for its default.
         at_once: the most jobs that run at a time.
         options: more of sbatch, such as {"account": "abc", "mem": "16G"}.
+        python: how nodes start Python, such as "apptainer exec --nv pcpinn.sif python"; None for this one.
         retries: how often a job is submitted again whose worker was lost.
         beat: seconds between two signs of life.
         ask: seconds between two questions to the scheduler.
@@ -39,6 +40,7 @@ class Slurm:
     partition: str | None = None
     at_once: int = 256
     options: tuple[tuple[str, str], ...] = ()
+    python: str | None = None
     retries: int = 3
     beat: float = 2.0
     ask: float = 3.0
@@ -74,7 +76,7 @@ class Slurm:
             PcpinnError: when Slurm refuses.
         """
         submitit = _submitit()
-        executor = submitit.SlurmExecutor(folder=log, max_num_timeout=_TIMEOUTS)
+        executor = submitit.SlurmExecutor(folder=log, max_num_timeout=_TIMEOUTS, python=self.python)
         parameters: dict[str, Any] = {
             "job_name": name, "time": self.minutes, "cpus_per_task": self.cpus, "nodes": 1, "ntasks_per_node": 1,
             "array_parallelism": self.at_once, "signal_delay_s": min(90, 15 * self.minutes),

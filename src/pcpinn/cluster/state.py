@@ -99,6 +99,11 @@ class StateFolder:
         """What its worker said last; nothing if it never did."""
         return _read(self.path / "signs" / f"{key}.json")
 
+    @property
+    def was_seen(self) -> bool:
+        """Whether any worker ever gave a sign here."""
+        return any((self.path / "signs").iterdir())
+
     def write_sign(self, key: str, content: Mapping[str, Any]) -> None:
         """In place of the last."""
         write_json(self.path / "signs" / f"{key}.json", content)
