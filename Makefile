@@ -61,7 +61,7 @@ slurm-down:
 	@.ci/slurm-up down
 
 test-slurm: $(STAMP)
-	OMP_NUM_THREADS=1 timeout --kill-after=10 400 $(BIN)/python -m pytest --tb=short tests/cluster/real_slurm.py
+	OMP_NUM_THREADS=1 timeout --kill-after=10 300 $(BIN)/python -m pytest --tb=short tests/cluster/real_slurm.py
 
 clean:
 	rm -rf $(VENV) demo build .pytest_cache .mypy_cache .ruff_cache
