@@ -223,10 +223,11 @@ def test_two_controllers_status_and_cancel(shared, tmp_path, typed):
     code, output = controller.end()
     assert code == 130, output
     assert "cancelled" in output
-    found = json.loads(typed("bench", "status", str(shared), "--json")[1])
+    look = lambda: json.loads(typed("bench", "status", str(shared), "--json")[1])  # noqa: E731
+    wait_for("end of the jobs", lambda: "running" not in look())  # Slurm takes a moment
+    found = look()
     assert "finished" not in found
     assert "failed" not in found
-    assert "running" not in found
 
 
 def test_a_partition_that_does_not_exist(shared, typed):
