@@ -14,7 +14,7 @@ help:
 	@echo "make bundle build/bundle: the package and its pure-Python dependencies, for a GPU node with torch, numpy and scipy"
 	@echo "make bundle-bench build/bundle-bench: what DeepXDE needs there (Python 3.12), for benchmarks/error_against_time.py"
 	@echo "make slurm-up install and start a Slurm of one node on this machine (Debian, as root); make slurm-down stops it"
-	@echo "make test-slurm a sweep on it with workers and controllers killed, beside a local one; takes two minutes"
+	@echo "make test-slurm a sweep on it with workers and controllers killed, beside a local one; two to four minutes"
 	@echo "make clean  remove .venv, demo/ and caches"
 
 $(STAMP): pyproject.toml constraints.txt
