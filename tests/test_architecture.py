@@ -9,7 +9,7 @@ import pcpinn
 
 ROOT = Path(pcpinn.__file__).parent
 ROOMS = ("problem", "mesh", "discretize", "precondition", "network", "train", "strong", "solution", "solve", "invert",
-         "family", "condition", "catalog", "baselines", "bench", "study", "reproduce", "cli")  # fmt: skip
+         "family", "condition", "catalog", "baselines", "cluster", "bench", "study", "reproduce", "cli")  # fmt: skip
 FREE = (
     "errors",
     "files",

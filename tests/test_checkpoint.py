@@ -1,10 +1,12 @@
 """The file that all unfinished work is kept in."""
 
+import threading
+
 import numpy as np
 import pytest
 import torch
 
-from pcpinn.checkpoint import KINDS, Checkpoint
+from pcpinn.checkpoint import KINDS, Checkpoint, Interrupted
 from pcpinn.clock import Clock
 from pcpinn.errors import PcpinnError
 from pcpinn.files import write_tensors
@@ -77,3 +79,14 @@ def test_a_clock_counts_what_was_before(monkeypatch):
     clock.add(5.0)
     assert clock.seconds == 8.0
     assert clock.times(1.0, 6.00049) == {"setup_s": 1.0, "train_s": 6.0, "total_s": 8.0}
+
+
+def test_a_process_that_is_asked_to_stop_writes_and_leaves(tmp_path, monkeypatch):
+    monkeypatch.setattr(Checkpoint, "_stopping", threading.Event())
+    kept = Checkpoint(tmp_path / "c", "training", interval=1000.0)
+    assert not kept.due()
+    Checkpoint.stop_at_next()
+    assert kept.due()
+    with pytest.raises(Interrupted):
+        kept.write({"a": np.arange(3)}, {"iteration": 2})
+    assert kept.read({"a": (3,)}).facts == {"iteration": 2}  # it is there nevertheless

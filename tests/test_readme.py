@@ -85,6 +85,8 @@ def parse(arguments):
     """The command that a line calls, its options read as the command line reads them but not carried out."""
     command = typer.main.get_command(app)
     while hasattr(command, "commands"):
+        if command.invoke_without_command and arguments[0].startswith("-"):
+            break  # bench --suite ..., beside bench status
         name, *arguments = arguments
         assert name in command.commands, f"pcpinn has no command {name!r}"
         command = command.commands[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,6 +42,10 @@ class Contents:
     facts: dict[str, Any]
 
 
+class Interrupted(BaseException):
+    """The checkpoint that `Checkpoint.stop_at_next` asked for is written: leave the work, which goes on from there."""
+
+
 class Checkpoint:
     """Writes a file at most once every `interval` seconds, each time replacing the last atomically; and reads it back.
 
@@ -50,6 +55,13 @@ class Checkpoint:
         interval: seconds between two of them.
         key: plain data that distinguish this work from others of its kind; a checkpoint with another key is refused.
     """
+
+    _stopping = threading.Event()  # of the whole process, as the signals are that set it
+
+    @classmethod
+    def stop_at_next(cls) -> None:
+        """The next chance of any work in this process to write a checkpoint is taken, and ends in `Interrupted`."""
+        cls._stopping.set()
 
     def __init__(self, path: Path, kind: str, interval: float = 10.0, key: Any = None) -> None:
         self.path, self.kind, self.interval = Path(path), kind, interval
@@ -62,13 +74,19 @@ class Checkpoint:
 
     def due(self) -> bool:
         """Whether it is time for another."""
-        return time.monotonic() - self._last >= self.interval
+        return self._stopping.is_set() or time.monotonic() - self._last >= self.interval
 
     def write(self, tensors: Mapping[str, Array], facts: Mapping[str, Any]) -> None:
-        """Replace the file."""
+        """Replace the file.
+
+        Raises:
+            Interrupted: after it, where the process was asked to stop.
+        """
         arrays = {name: np.asarray(tensor) for name, tensor in tensors.items()}
         write_tensors(self.path, arrays, {"checkpoint": self.kind, "key": self._key, "facts": dict(facts)})
         self._last = time.monotonic()
+        if self._stopping.is_set():
+            raise Interrupted
 
     def read(self, shapes: Mapping[str, Shape]) -> Contents:
         """The last one.

@@ -5,6 +5,7 @@ results.csv     one row per run
 runs/KEY/       the run itself, as `pcpinn solve` writes it
 references/     what the answers were compared with
 errors/KEY.txt  tracebacks of runs that failed in an unforeseen way
+cluster/        what runs on a cluster (`cluster/state.py`), if that was ever asked for
 table.md, table.csv, report.html, figures/  written at the end, and by `pcpinn report`
 """
 
@@ -14,12 +15,15 @@ import fcntl
 import hashlib
 import os
 import re
+import signal
+import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ..cluster.presence import process_started
 from ..environment import package_version
 from ..errors import PcpinnError
 from ..files import read_json, write_json
@@ -129,10 +133,43 @@ class BenchFolder:
             raise PcpinnError(
                 f"another benchmark is running in {self.path}", "wait until it ends, or choose another --out"
             ) from None
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{socket.gethostname()} {os.getpid()} {process_started(os.getpid())}".encode())
         try:
             yield descriptor
         finally:
             os.close(descriptor)
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether a bench is at work here, as far as this machine can tell."""
+        try:
+            descriptor = os.open(self.path / ".lock", os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return False
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
+
+    def interrupt(self) -> None:
+        """As Ctrl-C would, where the bench that is at work here runs on this machine.
+
+        Raises:
+            PcpinnError: when there is none, or it runs elsewhere.
+        """
+        if not self.is_locked:
+            raise PcpinnError(f"nothing runs in {self.path}", "pcpinn bench status DIR shows what is done")
+        host, _, rest = (self.path / ".lock").read_text(encoding="utf-8").partition(" ")
+        process, _, started = rest.partition(" ")
+        if host != socket.gethostname():
+            raise PcpinnError(f"{self.path} is at work on {host}", "give the command there")
+        if not process.isdigit() or process_started(process) != started:
+            raise PcpinnError(f"the bench of {self.path} has been killed", "its workers end by themselves in a moment")
+        os.kill(int(process), signal.SIGINT)
 
     def rows(self) -> dict[str, Row]:
         """Rows by key."""

@@ -14,7 +14,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
+from ..cluster import Slurm, StateFolder, require_quiet
 from ..errors import PcpinnError
+from .cell_job import rows_from_slurm
 from .execute import discard, is_measured, is_outdated, recorded, run_cell
 from .folder import BenchFolder
 from .plan import Plan, Planned
@@ -31,6 +33,7 @@ def run_plan(
     device: str | None = None,
     retry: bool = False,
     watch: Watch | None = None,
+    slurm: Slurm | None = None,
 ) -> dict[str, Row]:
     """Add a plan to the benchmark and run what it still lacks.
 
@@ -41,16 +44,19 @@ def run_plan(
         device: auto, cpu or cuda; None leaves it to the settings.
         retry: run those again that failed, or whose preset has changed since.
         watch: receives progress reports.
+        slurm: send the runs to a cluster, each as a job of its own; None to run them here.
 
     Returns:
         The rows of the planned runs, by key.
 
     Raises:
-        PcpinnError: when the folder cannot be used.
+        PcpinnError: when the folder cannot be used, or the cluster.
     """
     if jobs < 1:
         raise PcpinnError(f"--jobs {jobs} must be positive", "take 1")
     watch = watch or Watch()
+    if slurm is not None:
+        slurm.check()
     with bench.locked() as lock:
         if plan is not None:
             bench.add(plan)
@@ -75,15 +81,20 @@ def run_plan(
             )
             if row is None or lacks_measure or (retry and not row.finished):
                 todo.append(planned)
+                if row is not None:
+                    StateFolder.of(bench.path).forget(planned.cell.key)
         if outdated and not retry:
             watch.note(
                 f"{outdated} runs were made with settings that their preset no longer has: --retry runs them again"
             )
         watch.begin(len(wanted), len(wanted) - len(todo))
-        with _outcomes(bench, todo, jobs, device, watch, lock) as outcomes:
+        order = {p.cell.key: k for k, p in enumerate(wanted)}
+        if slurm is None:
+            require_quiet(StateFolder.of(bench.path))
+        with _outcomes(bench, todo, jobs, device, watch, lock, slurm) as outcomes:
             for planned, row in outcomes:
                 rows[row.key] = row
-                bench.write_rows(rows.values())
+                bench.write_rows(sorted(rows.values(), key=lambda one: order.get(one.key, -1)))  # not as they came in
                 watch.ended(planned.cell, row)
     return {p.cell.key: rows[p.cell.key] for p in wanted}
 
@@ -104,9 +115,19 @@ def _continued(bench: BenchFolder, watch: Watch) -> list[Planned]:
 
 @contextlib.contextmanager
 def _outcomes(
-    bench: BenchFolder, todo: Sequence[Planned], jobs: int, device: str | None, watch: Watch, lock: int
+    bench: BenchFolder,
+    todo: Sequence[Planned],
+    jobs: int,
+    device: str | None,
+    watch: Watch,
+    lock: int,
+    slurm: Slurm | None,
 ) -> Iterator[Iterator[tuple[Planned, Row]]]:
     """The rows as they come in; at an interruption workers are ended, and go on from their checkpoints next time."""
+    if slurm is not None:
+        with contextlib.closing(rows_from_slurm(bench, todo, slurm, device, watch)) as rows:
+            yield rows
+        return
     if jobs == 1:
         yield ((p, run_cell(bench, p, device, watch.started(p.cell))) for p in todo)
         return

@@ -28,7 +28,7 @@ from ..solution.over_time import FPS, FRAMES
 from ..solution.reference import Reference
 from ..solution.verdict import USUAL_ACCURACY
 from ..solve.method import METHODS
-from .bench import bench, report
+from .bench import bench_app, report
 from .conclude import answers, carry_out, conclude, say_interrupted
 from .condition import condition
 from .display import standard_output_kept_clean, working_progress
@@ -257,7 +257,7 @@ app.command()(settings)
 app.command()(condition)
 app.command()(doctor)
 app.command()(infer)
-app.command()(bench)
+app.add_typer(bench_app, name="bench")
 app.command()(report)
 app.command()(study)
 app.command()(reproduce)

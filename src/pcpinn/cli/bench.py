@@ -1,4 +1,4 @@
-"""`pcpinn bench` and `pcpinn report`."""
+"""`pcpinn bench`, `pcpinn bench status`, `pcpinn bench cancel` and `pcpinn report`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,29 @@ from rich.console import Console
 from ..bench import ABLATIONS, BenchFolder, Request, make_plan, run_plan, suite_names
 from ..bench.outputs import main_summaries, write_tables
 from ..bench.results import Row
+from ..bench.status import status_of
 from ..bench.sweep_table import sweep_header, sweep_lines, sweeps
 from ..bench.table import METRICS, gain
 from ..catalog import FAMILIES
+from ..cluster import Cancelled, StateFolder
+from ..cluster import cancel as cancel_jobs
 from ..errors import PcpinnError
 from ..solve.method import FAMILY_METHODS, METHODS
 from .bench_display import BenchProgress, family_table, main_table, sweep_table
 from .display import standard_output_kept_clean
 from .options import AsJson, Changes, pairs
+from .place import Cpus, Gpus, More, On, Partition, Python, Time, place_of
+from .status_display import show_status
+
+bench_app = typer.Typer()
+BenchDir = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a benchmark.")]
 
 _METHODS = f"{', '.join(METHODS.names())}. Of families: {', '.join(FAMILY_METHODS.names())}; all of these by default."
 
 
+@bench_app.callback(invoke_without_command=True)
 def bench(
+    context: typer.Context,
     suite: Annotated[str | None, typer.Option(help=f"{', '.join(suite_names())}; linear if nothing is named.")] = None,
     ablation: Annotated[str | None, typer.Option(help=f"An ablation of the paper: {', '.join(ABLATIONS)}.")] = None,
     problems: Annotated[
@@ -38,15 +48,28 @@ def bench(
     sweep: Annotated[
         list[str] | None, typer.Option(metavar="KEY=V1,V2", help="Repeat over values of a setting; may be repeated.")
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Runs at a time; the cores are divided among them.")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option(help="Runs at a time; here 1 by default, and the cores are divided among them.")
+    ] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the benchmark.")] = Path("bench"),
     retry: Annotated[
         bool, typer.Option("--retry", help="Run those again that failed, or whose preset has changed.")
     ] = False,
+    on: On = "local",
+    gpus: Gpus = None,
+    cpus: Cpus = None,
+    time: Time = None,
+    partition: Partition = None,
+    more: More = None,
+    python: Python = None,
     as_json: AsJson = False,
 ) -> None:
     """Run suites, sweeps and ablations; given again, go on where it stopped. Alone with --out DIR: finish all of DIR."""
+    if context.invoked_subcommand is not None:
+        _refuse_options(context)
+        return
+    slurm = place_of(on, gpus, cpus, time, partition, more, python, jobs)
     if device not in (None, "auto", "cpu", "cuda"):
         raise PcpinnError(f"there is no device {device!r}", "use auto, cpu or cuda")
     request = Request(
@@ -58,10 +81,15 @@ def bench(
     try:
         with standard_output_kept_clean():
             plan = None if request.is_empty and folder.exists else make_plan(request)
-            rows = run_plan(folder, plan, jobs, device, retry, progress)
-    except KeyboardInterrupt:
+            here = 1 if jobs is None or slurm is not None else jobs
+            rows = run_plan(folder, plan, here, device, retry, progress, slurm)
+    except KeyboardInterrupt as error:
         progress.close()
-        console.print(f"interrupted; the same command goes on, and so does: pcpinn bench --out {out}", markup=False)
+        what = "cancelled" if isinstance(error, Cancelled) else "interrupted"
+        how = " --on slurm" if slurm is not None else ""
+        console.print(f"{what}; the same command goes on, and so does: pcpinn bench --out {out}{how}", markup=False)
+        if slurm is not None and what == "interrupted":
+            console.print(f"jobs in the queue stay there; pcpinn bench cancel {out} ends them", markup=False)
         raise typer.Exit(130) from None
     finally:
         progress.close()
@@ -69,6 +97,52 @@ def bench(
     _conclude(folder, rows, as_json)
     if any(not row.finished for row in rows.values()):
         raise typer.Exit(1)
+
+
+@bench_app.command()
+def status(
+    folder: BenchDir,
+    once: Annotated[bool, typer.Option("--once", help="Print it and end, also in a terminal.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """How far each run is: a table, which in a terminal is kept up to date until all is done (Ctrl-C leaves it)."""
+    bench = BenchFolder(folder)
+    if as_json:
+        found = status_of(bench)
+        runs = [
+            {"key": r.cell.key, "state": r.state, "attempt": r.attempt, "where": r.where, "news": r.news}
+            for r in found.runs
+        ]
+        print(json.dumps({"folder": str(folder), **found.counts, "runs": runs, "notes": list(found.notes)}))
+        return
+    show_status(lambda: status_of(bench), once)
+
+
+@bench_app.command()
+def cancel(folder: BenchDir) -> None:
+    """End the runs of a benchmark, on the cluster or on this machine; what they have done stays, and can go on."""
+    bench, state = BenchFolder(folder), StateFolder.of(folder)
+    if not state.exists:  # a study has jobs, too
+        bench.require()
+    jobs = cancel_jobs(state) if state.exists else 0
+    if bench.is_locked and not jobs:
+        bench.interrupt()
+        print(f"cancelled; pcpinn bench --out {folder} goes on")
+    elif jobs:
+        print(f"{jobs} jobs cancelled; pcpinn bench --out {folder} --on slurm goes on")
+    else:
+        raise PcpinnError(f"nothing runs in {folder}", "pcpinn bench status DIR shows what is done")
+
+
+def _refuse_options(context: typer.Context) -> None:
+    """`bench --trials 5 status b`: options before a subcommand would be read and ignored."""
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise PcpinnError(
+                f"pcpinn bench {context.invoked_subcommand} has no option --{name}",
+                f"write pcpinn bench {context.invoked_subcommand} DIR",
+            )
 
 
 def report(

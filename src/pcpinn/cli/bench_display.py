@@ -66,7 +66,7 @@ class BenchProgress(Watch):
         """A line for the run."""
         if self._bar is None:
             return Progress()
-        line = _RunLine(self._bar, _name(cell))
+        line = _RunLine(self._bar, name_of(cell))
         with self._guard:
             self._lines[cell.key] = line
         return line
@@ -80,7 +80,7 @@ class BenchProgress(Watch):
             outcome = f"{what} in {row.total_s or 0:.1f} s"
         else:
             outcome = f"failed: {row.reason}"
-        self.note(f"[{self._done}/{self._total}] {_name(cell)}: {outcome}")
+        self.note(f"[{self._done}/{self._total}] {name_of(cell)}: {outcome}")
         if self._bar is not None:
             with self._guard:
                 line = self._lines.pop(cell.key, None)
@@ -98,7 +98,8 @@ class BenchProgress(Watch):
             self._bar.stop()
 
 
-def _name(cell: Cell) -> str:
+def name_of(cell: Cell) -> str:
+    """A run in words."""
     changes = f" {cell.changed.replace(';', ' ')}" if cell.changes else ""
     return f"{cell.problem} {cell.method} {cell.preset}{changes} seed {cell.seed}"
 

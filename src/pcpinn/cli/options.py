@@ -56,9 +56,9 @@ def answer_at(folder: Path, at: list[str] | None) -> Solution:
     return solution.at(values)
 
 
-def pairs(changes: list[str] | None) -> dict[str, str]:
+def pairs(changes: list[str] | None, option: str = "set") -> dict[str, str]:
     """--set key=value, each taken apart."""
-    return _taken_apart(changes, "--set", "size=0.02")
+    return _taken_apart(changes, f"--{option}", {"set": "size=0.02"}.get(option, "account=NAME"))
 
 
 def _taken_apart(items: list[str] | None, option: str, example: str) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ from .bench import names_of
 from .bench_display import BenchProgress
 from .display import standard_output_kept_clean, working_progress
 from .options import AsJson, Changes, pairs
+from .place import Cpus, Gpus, More, On, Partition, Python, Time, place_of
 
 ALL = "all"
 _WIDTH = 110  # columns
@@ -43,7 +45,9 @@ def reproduce(
     methods: Annotated[str | None, typer.Option(metavar="A,B", help="Only these methods of an item.")] = None,
     changes: Changes = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
-    jobs: Annotated[int, typer.Option(help="Runs at a time; the cores are divided among them.")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option(help="Runs at a time; here 1 by default, and the cores are divided among them.")
+    ] = None,
     retry: Annotated[
         bool, typer.Option("--retry", help="Run those again that failed, or whose preset has changed.")
     ] = False,
@@ -55,11 +59,21 @@ def reproduce(
             help="Run nothing: compare what is there (folder or rows as .csv); may be repeated.",
         ),
     ] = None,
+    on: On = "local",
+    gpus: Gpus = None,
+    cpus: Cpus = None,
+    time: Time = None,
+    partition: Partition = None,
+    more: More = None,
+    python: Python = None,
     as_json: AsJson = False,
 ) -> None:
     """Make tables and figures of the paper again, beside the paper's, with a verdict; given again, go on where it stopped."""
     if device not in (None, "auto", "cpu", "cuda"):
         raise PcpinnError(f"there is no device {device!r}", "use auto, cpu or cuda")
+    slurm = place_of(on, gpus, cpus, time, partition, more, python, jobs)
+    if slurm is not None and places is not None:
+        raise PcpinnError("--from runs nothing", "leave --on slurm out")
     choice = Choice(
         preset, seeds, seed, names_of(problems, "problems"), names_of(methods, "methods"), tuple(pairs(changes).items())
     )
@@ -70,7 +84,9 @@ def reproduce(
     wanted = {item.name: item.parts(choice) for item in items}  # refuses before anything runs
     failures: dict[str, str] = {}
     if places is None:
-        failures = _carry_out(Work(out, device, jobs, retry), [p for parts in wanted.values() for p in parts], out)
+        here = 1 if jobs is None or slurm is not None else jobs
+        work = Work(out, device, here, retry, slurm=slurm)
+        failures = _carry_out(work, [p for parts in wanted.values() for p in parts], out)
     sources = _sources(out, places)
     shown = []
     for item in items:
@@ -98,7 +114,7 @@ def _carry_out(work: Work, parts: list[Part], out: Path) -> dict[str, str]:
     watch = BenchProgress(console)
     try:
         with standard_output_kept_clean(), working_progress() as progress:
-            return Work(work.out, work.device, work.jobs, work.retry, watch, progress).carry_out(parts).failures
+            return replace(work, watch=watch, progress=progress).carry_out(parts).failures
     except KeyboardInterrupt:
         console.print(f"interrupted; the same command goes on in {out}", markup=False)
         raise typer.Exit(130) from None

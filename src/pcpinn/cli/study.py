@@ -9,12 +9,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..catalog.user_file import import_file
 from ..errors import PcpinnError
 from ..solution.folder import require_free
-from ..study import STUDIES, Study, conduct, find_study, is_unfinished, read_study, write_study
+from ..study import STUDIES, conduct, find_study, is_unfinished, read_study, write_study
+from ..study.from_file import study_of_file
+from ..study.spread import OnSlurm
+from ..study.study_job import conduct_on_slurm
 from .display import standard_output_kept_clean, working_progress
 from .options import AsJson, Changes, pairs
+from .place import Cpus, Gpus, More, On, Partition, Python, Time, place_of
 
 
 def study(
@@ -38,10 +41,19 @@ def study(
         bool, typer.Option("--resume", help="Go on with the sweep in --out DIR that was interrupted; same options.")
     ] = False,
     changes: Changes = None,
+    on: On = "local",
+    gpus: Gpus = None,
+    cpus: Cpus = None,
+    time: Time = None,
+    partition: Partition = None,
+    more: More = None,
+    python: Python = None,
     as_json: AsJson = False,
 ) -> None:
     """Carry out a study of the paper: data, figure and a page with the paper's statement beside what was found."""
-    chosen = _study_of_file(Path(name)) if name.endswith(".py") else find_study(name)
+    file = Path(name) if name.endswith(".py") else None
+    chosen = find_study(name) if file is None else study_of_file(file)
+    slurm = place_of(on, gpus, cpus, time, partition, more, python)
     folder = out or Path("studies") / chosen.name
     if redraw:
         data = read_study(chosen, folder)
@@ -53,7 +65,11 @@ def study(
             require_free(folder)
         chosen.sizes(full, pairs(changes))
         with standard_output_kept_clean(), working_progress() as progress:
-            data = conduct(chosen, full, pairs(changes), seed, device, progress, problem, folder)
+            if slurm is None:
+                data = conduct(chosen, full, pairs(changes), seed, device, progress, problem, folder)
+            else:
+                there = OnSlurm(slurm, folder, device)
+                data = conduct_on_slurm(chosen, full, pairs(changes), seed, there, progress, problem, file)
     written = write_study(chosen, data, folder)
     console = Console(stderr=as_json)
     console.print(chosen.title, style="bold", markup=False)
@@ -63,17 +79,3 @@ def study(
         console.print(f"    {path}", soft_wrap=True, highlight=False, markup=False)
     if as_json:
         print(json.dumps(data, allow_nan=False))
-
-
-def _study_of_file(path: Path) -> Study:
-    """The one study that a user's file registers."""
-    before = {one.name: one for one in STUDIES}
-    import_file(path)
-    added = [one for one in STUDIES if before.get(one.name) is not one]
-    if len(added) != 1:
-        names = ", ".join(one.name for one in added) or "none"
-        raise PcpinnError(
-            f"{path} should register one study, and registers {names}",
-            "write pcpinn.study.STUDIES.register(Study(...))",
-        )
-    return added[0]

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..bench import BenchFolder, Watch, make_plan, run_plan
+from ..cluster import Listener, Slurm, StateFolder, carry_out
 from ..errors import PcpinnError
 from ..files import write_atomically
 from ..progress import Progress
 from ..study import conduct, find_study, read_study, write_study
+from ..study.spread import OnSlurm
+from ..study.study_job import StudyJob, conduct_on_slurm
 from .found import HISTORIES, Sources
 from .part import RUNS_FOLDER, STUDIES_FOLDER, Part, Runs, Studied
 
@@ -30,6 +33,7 @@ class Work:
         out: folder: bench/ (all runs), studies/, and what is written about each item.
         device: auto, cpu or cuda; None leaves it to the settings.
         jobs: runs at a time.
+        slurm: where runs and studies go as jobs; None for this machine.
         retry: run those again that failed, or whose preset has changed.
         watch, progress: receive reports, of runs and of studies.
     """
@@ -40,6 +44,7 @@ class Work:
     retry: bool = False
     watch: Watch = field(default_factory=Watch)
     progress: Progress = field(default_factory=Progress)
+    slurm: Slurm | None = None
 
     def carry_out(self, parts: Iterable[Part]) -> Outcome:
         """All parts; a failure is noted and does not stop the rest.
@@ -54,15 +59,33 @@ class Work:
                 find_study(part.study).sizes(
                     part.full, dict(part.sizes)
                 )  # refuses what does not fit before anything runs
+        if self.slurm is not None:
+            outcome.failures |= self._studies_as_jobs([p for p in wanted if isinstance(p, Studied)], self.slurm)
         for part in wanted:
             if isinstance(part, Runs):
-                rows = run_plan(self.bench, plans[part], self.jobs, self.device, self.retry, self.watch)
+                rows = run_plan(self.bench, plans[part], self.jobs, self.device, self.retry, self.watch, self.slurm)
                 outcome.failures |= {key: row.reason for key, row in rows.items() if not row.finished}
                 self._keep_courses()
-            else:
+            elif part.key not in outcome.failures:
                 reason = self._study(part)
                 outcome.failures |= {part.key: reason} if reason else {}
         return outcome
+
+    def _studies_as_jobs(self, parts: Iterable[Studied], slurm: Slurm) -> dict[str, str]:
+        """Studies that are one job each, all at a time; returns why some failed."""
+        folder, jobs, failures = self.out / STUDIES_FOLDER, {}, {}
+        for part in parts:
+            if not find_study(part.study).spreads and not (folder / part.key / "result.json").exists():
+                jobs[part.key] = StudyJob(
+                    part.key, part.study, part.full, part.sizes, part.seed, self.device or "auto", part.problem,
+                    str((folder / part.key).absolute()),
+                )  # fmt: skip
+        for outcome in carry_out(StateFolder.of(folder), list(jobs.values()), slurm, Listener()):
+            if outcome.data is None:
+                failures[outcome.key] = outcome.failed
+            else:
+                write_study(find_study(jobs[outcome.key].study), outcome.data, folder / outcome.key)
+        return failures
 
     @property
     def bench(self) -> BenchFolder:
@@ -80,17 +103,13 @@ class Work:
         if (folder / "result.json").exists():
             read_study(study, folder)
             return ""
+        device = self.device or "auto"
+        how = (study, part.full, dict(part.sizes), part.seed)
         try:
-            data = conduct(
-                study,
-                part.full,
-                dict(part.sizes),
-                part.seed,
-                self.device or "auto",
-                self.progress,
-                part.problem,
-                folder,
-            )
+            if self.slurm is not None:
+                data = conduct_on_slurm(*how, OnSlurm(self.slurm, folder, device), self.progress, part.problem)
+            else:
+                data = conduct(*how, device, self.progress, part.problem, folder)
         except (PcpinnError, ArithmeticError, MemoryError, RuntimeError) as error:
             return error.problem if isinstance(error, PcpinnError) else f"{type(error).__name__}: {error}"
         write_study(study, data, folder)

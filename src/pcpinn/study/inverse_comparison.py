@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,7 +16,8 @@ from ..catalog import INVERSE, InverseEntry
 from ..errors import PcpinnError
 from ..invert.observations import Observations
 from ..invert.solution import InverseSolution
-from .study import STUDIES, Context, Data, Sizes, Study
+from ..progress import Progress
+from .study import STUDIES, Context, Data, Sizes, Study, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,6 +48,32 @@ PAPER = {
     ("heat-inv", "pinn"): Published(5.09e-2, 4.34e-3, 3390.0),
     ("heat-inv", "adjoint"): Published(1.50e3, 0.0, 10.7),
 }
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """`attempt` as a piece of a study: its name in words, which run it is, and data instead of the entry's."""
+
+    name: str
+    method: str
+    problem: str
+    preset: str
+    changes: dict[str, Any]
+    data: Observations | None = None
+
+    @property
+    def key(self) -> str:
+        """The name, and a hash of all else."""
+        changes = sorted((k, str(v)) for k, v in self.changes.items())
+        identity = hashlib.sha256(repr([self.method, self.problem, self.preset, changes]).encode())
+        if self.data is not None:
+            identity.update(self.data.points.tobytes() + self.data.values.tobytes() + repr(self.data.noise).encode())
+        words = re.sub(r"[^A-Za-z0-9.]+", "-", f"{self.problem}-{self.name}").strip("-.")[:80]
+        return f"{words}-{identity.hexdigest()[:8]}"
+
+    def run(self, progress: Progress) -> dict[str, Any]:
+        """The row."""
+        return plain(attempt(self.method, INVERSE.find(self.problem), self.preset, self.changes, self.data))
 
 
 def attempt(
@@ -114,17 +144,22 @@ def compute(context: Context) -> Data:
     changes: dict[str, Any] = {"noise": sizes["noise"], "points": sizes["points"]}
     changes |= mesh_changes(entry, sizes)
     iterations = {"pinn": sizes["pinn_iterations"], "infer": sizes["iterations"]}
-    runs: list[dict[str, Any]] = []
-    total = len(methods) * sizes["seeds"]
+    pieces: list[Attempt] = []
     context.progress.stage("runs")
     for seed in range(context.seed, context.seed + sizes["seeds"]):
         for method in methods:
             count = iterations.get(method, sizes["adjoint_iterations"])
             own: dict[str, Any] = {"iterations": count} if count else {}
-            own |= {"device": context.device.type} if method in iterations else {}  # adjoint methods have no networks
-            row = attempt(method, entry, sizes["preset"], {**changes, **own, "seed": seed})
-            runs.append({"problem": entry.name, "method": method, "seed": seed, **row})
-            context.progress.count("runs", len(runs), total)
+            own |= (
+                {"device": context.device_of_pieces} if method in iterations else {}
+            )  # adjoint methods have no networks
+            own |= {"seed": seed}
+            pieces.append(Attempt(f"{method}-s{seed}", method, entry.name, sizes["preset"], {**changes, **own}))
+    found = context.spread.map(pieces, context.progress)
+    runs = [
+        {"problem": entry.name, "method": piece.method, "seed": piece.changes["seed"], **row}
+        for piece, row in zip(pieces, found, strict=True)
+    ]
     rows = [_summed(entry.name, method, [r for r in runs if r["method"] == method]) for method in methods]
     failed = sum(r["outcome"] != "ok" for r in runs)
     return {"rows": rows, "runs": runs, "summary": {"runs": len(runs), "failed": failed}}
@@ -204,5 +239,6 @@ STUDY = Study(
     draw,
     problem="poisson-inv",
     order=70,
+    spreads=True,
 )
 STUDIES.register(STUDY)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..catalog import INVERSE, InverseEntry
 from ..invert.observations import Observations
-from .inverse_comparison import attempt, mesh_changes
+from .inverse_comparison import Attempt, mesh_changes
 from .study import STUDIES, Context, Data, Sizes, Study
 
 if TYPE_CHECKING:
@@ -86,17 +86,23 @@ def compute(context: Context) -> Data:
     """All cases for all seeds."""
     sizes, entry = context.sizes, INVERSE.find(context.problem)
     entry.resolve(sizes["preset"], {})
-    usual: dict[str, Any] = {"device": context.device.type, **mesh_changes(entry, sizes)}
+    usual: dict[str, Any] = {"device": context.device_of_pieces, **mesh_changes(entry, sizes)}
     usual |= {"iterations": sizes["iterations"]} if sizes["iterations"] else {}
-    runs: Table = []
     context.progress.stage("runs")
-    for seed in range(context.seed, context.seed + sizes["seeds"]):
-        todo = list(cases(entry, sizes, seed))
-        for case in todo:
-            changes = {**usual, **case.changes, "seed": seed}
-            row = attempt(METHOD, entry, sizes["preset"], changes, case.data)
-            runs.append({"problem": entry.name, "case": case.name, "value": case.value, "seed": seed, **row})
-            context.progress.count("runs", len(runs), len(todo) * sizes["seeds"])
+    seeds = range(context.seed, context.seed + sizes["seeds"])
+    todo = [(seed, case) for seed in seeds for case in cases(entry, sizes, seed)]
+    pieces = [
+        Attempt(
+            f"{case.name}-{case.value}-s{seed}", METHOD, entry.name, sizes["preset"],
+            {**usual, **case.changes, "seed": seed}, case.data,
+        )
+        for seed, case in todo
+    ]  # fmt: skip
+    found = context.spread.map(pieces, context.progress)
+    runs: Table = [
+        {"problem": entry.name, "case": case.name, "value": case.value, "seed": seed, **row}
+        for (seed, case), row in zip(todo, found, strict=True)
+    ]
     rows = _means(runs)
     failed = sum(r["outcome"] != "ok" for r in runs)
     return {"rows": rows, "runs": runs, "summary": {"runs": len(runs), "failed": failed}}

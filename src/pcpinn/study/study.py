@@ -20,6 +20,7 @@ from ..files import read_json, write_atomically, write_json
 from ..progress import Progress
 from ..recipes import Registry
 from ..solve.build import make_device
+from .spread import Spread
 from .unfinished import clear, make_folder
 
 if TYPE_CHECKING:  # figures need matplotlib, numbers do not
@@ -41,6 +42,7 @@ class Context:
         progress: receives progress reports.
         problem: name of the catalog's problem, for studies of any.
         folder: where long work may keep its state; None for nowhere.
+        spread: works on pieces of the study that do not need each other.
     """
 
     sizes: Sizes
@@ -49,6 +51,12 @@ class Context:
     progress: Progress = field(default_factory=Progress)
     problem: str | None = None
     folder: Path | None = None
+    spread: Spread = field(default_factory=Spread)
+
+    @property
+    def device_of_pieces(self) -> str:
+        """Of what is given to `spread`: a node of a cluster may have a GPU where this machine has none."""
+        return self.spread.device or self.device.type
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,7 @@ class Study:
         draw: the figure, from the data alone.
         problem: the default problem of a study that can be made on any; None for others.
         order: its place in lists, from small to large.
+        spreads: whether all work that takes long is given to the context's `spread`.
     """
 
     name: str
@@ -76,6 +85,7 @@ class Study:
     draw: Callable[[Data], Figure]
     problem: str | None = None
     order: int = 1000
+    spreads: bool = False
 
     def sizes(self, full: bool, changes: Mapping[str, str]) -> dict[str, Any]:
         """Small or full sizes, with some changed.
@@ -115,6 +125,7 @@ def conduct(
     progress: Progress | None = None,
     problem: str | None = None,
     folder: Path | None = None,
+    spread: Spread | None = None,
 ) -> Data:
     """Carry out a study, or go on with it where its folder was left; the data can be written, drawn and put into words."""
     sizes = study.sizes(full, changes or {})
@@ -124,12 +135,14 @@ def conduct(
     started = time.perf_counter()
     if problem is not None and study.problem is None:
         raise PcpinnError(f"the study {study.name} has a problem of its own", f"leave {problem!r} out")
-    data = study.compute(Context(sizes, seed, where, progress or Progress(), problem or study.problem, folder))
-    facts: Data = {"study": study.name, "full": full, "seed": seed, "device": where.type, "sizes": _plain(sizes)}
+    data = study.compute(
+        Context(sizes, seed, where, progress or Progress(), problem or study.problem, folder, spread or Spread())
+    )
+    facts: Data = {"study": study.name, "full": full, "seed": seed, "device": where.type, "sizes": plain(sizes)}
     if study.problem is not None:
         facts["problem"] = problem or study.problem
     data = {**facts, **data, "seconds": round(time.perf_counter() - started, 2)}
-    return _plain({**data, "environment": describe_environment(where)})
+    return plain({**data, "environment": describe_environment(where)})
 
 
 def write_study(study: Study, data: Data, folder: Path) -> list[Path]:
@@ -188,7 +201,7 @@ def page(study: Study, data: Data, figure: bool) -> str:
     command = f"pcpinn study {study.name}" + (f" {data['problem']}" if "problem" in data else "")
     command += (" --full" if data["full"] else "") + f" --seed {data['seed']}"
     own = study.sizes(data["full"], {})
-    changed = [f" --set {k}={_text(v)}" for k, v in data["sizes"].items() if _plain(own.get(k)) != v]
+    changed = [f" --set {k}={_text(v)}" for k, v in data["sizes"].items() if plain(own.get(k)) != v]
     lines = [
         f"# {study.title}", "", f"    {command}{''.join(changed)}", "",
         f"{size.capitalize()}; {data['seconds']:.0f} s on {data['device']}.", "",
@@ -243,14 +256,14 @@ def _parsed(key: str, text: str, usual: Any) -> Any:
     return value
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Data for JSON: no numpy, no tuples; None where a number is not finite."""
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 from ..checkpoint import Checkpoint
+from ..cluster import StateFolder
 from ..errors import PcpinnError
 
 _NAME = "sweep-{}.safetensors"
@@ -37,10 +39,13 @@ def make_folder(folder: Path) -> None:
 
 def is_unfinished(folder: Path) -> bool:
     """Whether a sweep was interrupted there."""
-    return any(folder.glob(_NAME.format("*")))
+    return any(folder.glob(_NAME.format("*"))) or StateFolder.of(folder).exists
 
 
 def clear(folder: Path) -> None:
     """A study that is written needs no such files any more."""
     for path in folder.glob(_NAME.format("*")):
         path.unlink(missing_ok=True)
+    state = StateFolder.of(folder)
+    if state.exists:
+        shutil.rmtree(state.path)
