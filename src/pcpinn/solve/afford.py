@@ -1,6 +1,6 @@
 """What a run is going to need, estimated from its settings before anything is allocated, beside what the machine has.
 
-Rough figures: they are to tell a slip (width=100000) from a large problem, and are within a factor of three or so.
+Rough figures, not calibrated: they are to tell a slip (width=100000) from a large problem.
 """
 
 from __future__ import annotations
