@@ -25,7 +25,6 @@ OTHER = {"left": Dirichlet(0.0)}
         Dirichlet(np.array(1j)),
         Natural(lambda x, n, u: 1j * u.value),
     ],
-    ids=str,
 )
 def test_conditions(condition):
     problem = pc.Problem(pc.Interval(0, 1), flux=lambda x, u: u.grad, boundary={**OTHER, "right": condition})

@@ -37,7 +37,6 @@ def machine(monkeypatch):
         (HEAT, {"time": "slabs", "steps": 10**8}, "fewer cells or steps"),
         (HEAT, {"time": "march", "steps": 10**8}, "fewer steps"),
     ],
-    ids=str,
 )
 def test_more_memory_than_there_is(problem, settings, remedy, tmp_path):
     with pytest.raises(pc.PcpinnError, match=rf"{SIZE}(.|\n)*{remedy}.*--force"):
@@ -68,7 +67,6 @@ def test_an_inference_of_a_million_points():
         (line(), {"preconditioner": "ilu", "refinement": 10**308}, "1000 at most"),
         (line(), {"depth": 100_000}, "1000 hidden layers"),
     ],
-    ids=str,
 )
 def test_values_that_no_run_can_mean(problem, settings, largest):
     with pytest.raises(pc.PcpinnError, match=largest):

@@ -169,7 +169,7 @@ class BenchFolder:
             raise PcpinnError(f"{self.path} is at work on {host}", "give the command there")
         if not process.isdigit() or process_started(process) != started:
             raise PcpinnError(f"the bench of {self.path} has been killed", "its workers end by themselves in a moment")
-        os.kill(int(process), signal.SIGINT)
+        os.kill(int(process), signal.SIGTERM)
 
     def rows(self) -> dict[str, Row]:
         """Rows by key."""
