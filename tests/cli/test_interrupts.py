@@ -32,6 +32,14 @@ SIGNALS = pytest.mark.parametrize(
 X = np.linspace(0, 1, 9)[:, None]
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c():
+    """As in a terminal, though tests that run in the background may ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def sent(monkeypatch):
     """Lets a signal come once, at one of some moments: iteration and number of iterations of the stage."""

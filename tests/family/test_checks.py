@@ -26,7 +26,14 @@ def poisson(**changes):
             lambda a: poisson(boundary={**WALLS, "right": pc.Dirichlet(0.0) if a < 1.5 else pc.Neumann(0.0)}),
             "at a=2 the conditions are others",
         ),
-        (lambda a: poisson(pins=[pc.Pin((0.5, 0.5), float(a))]), "the pins are others"),
+        (
+            lambda a: poisson(
+                source=lambda x, u: torch.cos(torch.pi * x[0]),
+                boundary=dict.fromkeys(WALLS, pc.Neumann(0.0)),
+                pins=[pc.Pin((0.5, 0.5), float(a))],
+            ),
+            "the pins are others",
+        ),
         (lambda a: pc.mapped(poisson(), lambda X: torch.stack([X[0] * a, X[1]])), "at a=-1 the map folds"),
     ],
 )

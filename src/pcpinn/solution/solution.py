@@ -168,7 +168,9 @@ class Solution:
 
     def metrics(self, reference: Reference) -> dict[str, Any]:
         """Errors against another reference."""
-        return compare(np.reshape(self(reference.points), (len(reference.points), -1)), reference, self.names)
+        return compare(
+            np.reshape(self(reference.points, outside="ignore"), (len(reference.points), -1)), reference, self.names
+        )
 
     def integrate(self, f: Callable[..., Any], on: Any = None, **options: Any) -> Quantities:
         """The integral of f(x, *fields), or f(x, n, *fields) on a boundary, with its error; see `pcpinn.integrate`."""
