@@ -19,6 +19,7 @@ from ..catalog import FAMILIES
 from ..cluster import Cancelled, StateFolder
 from ..cluster import cancel as cancel_jobs
 from ..errors import PcpinnError
+from ..solve.build import check_device
 from ..solve.method import FAMILY_METHODS, METHODS
 from .bench_display import BenchProgress, family_table, main_table, sweep_table
 from .display import standard_output_kept_clean
@@ -70,8 +71,7 @@ def bench(
         _refuse_options(context)
         return
     slurm = place_of(on, gpus, cpus, time, partition, more, python, jobs)
-    if device not in (None, "auto", "cpu", "cuda"):
-        raise PcpinnError(f"there is no device {device!r}", "use auto, cpu or cuda")
+    check_device(device)
     request = Request(
         suite, names_of(problems, "problems"), names_of(methods, "methods"), names_of(presets, "presets"), trials, seed,
         tuple(pairs(changes).items()), tuple(sweep or ()), ablation,

@@ -18,6 +18,7 @@ from ..reproduce import ITEMS, Choice, Comparison, Found, Item, Sources
 from ..reproduce.outputs import as_data, write_item
 from ..reproduce.part import Part
 from ..reproduce.work import Work
+from ..solve.build import check_device
 from .bench import names_of
 from .bench_display import BenchProgress
 from .display import standard_output_kept_clean, working_progress
@@ -69,8 +70,7 @@ def reproduce(
     as_json: AsJson = False,
 ) -> None:
     """Make tables and figures of the paper again, beside the paper's, with a verdict; given again, go on where it stopped."""
-    if device not in (None, "auto", "cpu", "cuda"):
-        raise PcpinnError(f"there is no device {device!r}", "use auto, cpu or cuda")
+    check_device(device)
     slurm = place_of(on, gpus, cpus, time, partition, more, python, jobs)
     if slurm is not None and places is not None:
         raise PcpinnError("--from runs nothing", "leave --on slurm out")

@@ -257,3 +257,15 @@ def weight_gradients(
         end -= out * fan_in
         if k:
             delta = (delta @ layers[k][0]) * slopes[k - 1]
+
+
+@torch.no_grad()
+def perceptron_like(other: Any) -> DenseNetwork:
+    """A perceptron of x with the architecture, box, frequencies and unit of another network; its weights are still to be set."""
+    box = (other.centre - other.half_width).tolist(), (other.centre + other.half_width).tolist()
+    network = DenseNetwork(other.architecture, *box, other.outputs, torch.Generator(), other.theta.dtype)
+    network = network.to(other.theta.device)
+    for name in ("frequencies", "centre", "half_width"):
+        getattr(network, name).copy_(getattr(other, name))
+    network.output_scale = other.output_scale.clone()
+    return network

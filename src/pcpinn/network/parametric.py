@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from .dense import Architecture, DenseNetwork
+from .dense import Architecture, DenseNetwork, perceptron_like
 from .initialisation import initialise_layer
 
 
@@ -54,18 +54,7 @@ class ParametricNetwork(DenseNetwork):
     @torch.no_grad()
     def at(self, z: Tensor) -> DenseNetwork:
         """The perceptron of x for parameters z (K,): they change the bias of the first layer."""
-        network = DenseNetwork(
-            self.architecture,
-            (self.centre - self.half_width).tolist(),
-            (self.centre + self.half_width).tolist(),
-            self.outputs,
-            torch.Generator(),
-            self.theta.dtype,
-        ).to(self.theta.device)
-        network.frequencies.copy_(self.frequencies)
-        network.centre.copy_(self.centre)
-        network.half_width.copy_(self.half_width)
-        network.output_scale = self.output_scale.clone()
+        network = perceptron_like(self)
         own, theirs = self.layers(self.theta), network.layers(network.theta)
         for (w, b), (v, c) in zip(own[1:], theirs[1:], strict=True):
             v.copy_(w)

@@ -16,7 +16,7 @@ from ..errors import PcpinnError
 from .activations import ACTIVATIONS
 from .ansatz import Ansatz
 from .boxed import BoxedNetwork
-from .dense import Architecture, DenseNetwork, split_layers, weight_gradients
+from .dense import Architecture, DenseNetwork, perceptron_like, split_layers, weight_gradients
 from .initialisation import initialise_layer
 from .recipe import MLP, NETWORKS, Place
 
@@ -143,17 +143,7 @@ class TrunkBranchNetwork(BoxedNetwork):
     @torch.no_grad()
     def at(self, z: Tensor) -> DenseNetwork:
         """The perceptron of x for parameters z (K,): the trunk with the last layer that the branch gives it."""
-        network = DenseNetwork(
-            self.architecture,
-            (self.centre - self.half_width).tolist(),
-            (self.centre + self.half_width).tolist(),
-            self.outputs,
-            torch.Generator(),
-            self.theta.dtype,
-        ).to(self.theta.device)
-        for name in ("frequencies", "centre", "half_width"):
-            getattr(network, name).copy_(getattr(self, name))
-        network.output_scale = self.output_scale.clone()
+        network = perceptron_like(self)
         *hidden, (weight, bias) = network.layers(network.theta)
         for (v, c), (w, b) in zip(hidden, self._layers(self.theta)[0], strict=True):
             v.copy_(w)

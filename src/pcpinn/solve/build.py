@@ -204,6 +204,12 @@ def make_optimiser(settings: Settings, network: Network, nodes: int | None) -> t
     )
 
 
+def check_device(name: str | None) -> None:
+    """Refuse a name that is none of a device; None is for the usual one."""
+    if name not in (None, "auto", "cpu", "cuda"):
+        raise PcpinnError(f"there is no device {name!r}", "use auto, cpu or cuda")
+
+
 def make_device(name: str) -> torch.device:
     """auto takes a GPU if there is one."""
     if name == "cuda" and not torch.cuda.is_available():

@@ -19,7 +19,7 @@ from ..errors import PcpinnError
 from ..files import read_json, write_atomically, write_json
 from ..progress import Progress
 from ..recipes import Registry
-from ..solve.build import make_device
+from ..solve.build import check_device, make_device
 from .spread import Spread
 from .unfinished import clear, make_folder
 
@@ -129,8 +129,7 @@ def conduct(
 ) -> Data:
     """Carry out a study, or go on with it where its folder was left; the data can be written, drawn and put into words."""
     sizes = study.sizes(full, changes or {})
-    if device not in ("auto", "cpu", "cuda"):
-        raise PcpinnError(f"there is no device {device!r}", "use auto, cpu or cuda")
+    check_device(device)
     where = make_device(device)
     started = time.perf_counter()
     if problem is not None and study.problem is None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import PcpinnError
 from ..progress import Progress
+from ..solve.build import check_device
 from .from_file import study_of_file
 from .spread import OnSlurm
 from .study import Data, Study, conduct, find_study
@@ -55,8 +55,7 @@ def conduct_on_slurm(
     study.sizes(full, changes)
     spread.slurm.check()
     device = spread.device or "auto"
-    if device not in ("auto", "cpu", "cuda"):
-        raise PcpinnError(f"there is no device {device!r}", "use auto, cpu or cuda")
+    check_device(device)
     if study.spreads:
         return conduct(study, full, changes, seed, "cpu", progress, problem, spread.folder, spread)
     name = None if file is None else str(file.absolute())
