@@ -73,8 +73,8 @@ FAMILIES.register(
         16,
         _ONE | {"network": "mlp", "width": 20},
         {
-            "cells": (12, 12), "degree": 3, "network": "mlp", "width": 72, "depth": 4, "krylov_steps": 12, "samples": 256, "sample": 36_000,
-            "iterations": 1500, "time_limit": 300.0,
+            "cells": (12, 12), "degree": 3, "network": "mlp", "width": 72, "depth": 4, "krylov_steps": 12,
+            "samples": 256, "sample": 36_000, "iterations": 1500, "time_limit": 300.0,
         },
         20,
     )
