@@ -33,8 +33,21 @@ from .conclude import answers, carry_out, conclude, say_interrupted
 from .condition import condition
 from .display import standard_output_kept_clean, working_progress
 from .doctor import doctor
+from .export import export
 from .infer import infer
-from .options import AsJson, At, Changes, Force, answer_at, changes_with, free_folder, movie_path, pairs, run_name
+from .options import (
+    AsJson,
+    At,
+    Changes,
+    Force,
+    RunFolder,
+    answer_at,
+    changes_with,
+    free_folder,
+    movie_path,
+    pairs,
+    run_name,
+)
 from .reference import reference_app
 from .reproduce import reproduce
 from .settings import settings
@@ -67,7 +80,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(reference_app, name="reference")
-RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
 ProblemFile = Annotated[
     Path | None, typer.Option("--problem", help="The .py file of a run or prepared problem that came from one.")
 ]
@@ -215,31 +227,6 @@ def plot(
 
 
 @app.command()
-def export(
-    folder: RunFolder,
-    to: Annotated[str, typer.Option(help="vtu (ParaView), pvd (ParaView, a series over time) or npz (NumPy).")],
-    out: Annotated[Path | None, typer.Option(help="File to write.")] = None,
-    frames: Annotated[
-        int | None, typer.Option(help="For pvd: number of evenly spaced times; by default those of the mesh.")
-    ] = None,
-    at: At = None,
-) -> None:
-    """Write the solution at the mesh's nodes for other programs."""
-    if to not in ("vtu", "pvd", "npz"):
-        raise PcpinnError(f"cannot export to {to!r}", "use --to vtu, --to pvd or --to npz")
-    if frames is not None and to != "pvd":
-        raise PcpinnError(f"--frames {frames} is for series over time", "use --to pvd")
-    solution = answer_at(folder, at)
-    path = out or folder / f"solution.{to}"
-    if to == "pvd":
-        with working_progress() as progress:
-            solution.to_pvd(path, frames=frames, progress=progress)
-        print(path)
-    else:
-        print(solution.to_vtu(path) if to == "vtu" else solution.to_npz(path))
-
-
-@app.command()
 def evaluate(
     folder: RunFolder,
     points: Annotated[Path, typer.Option(help="CSV file with one point per line.")],
@@ -252,6 +239,7 @@ def evaluate(
     write_values(solution, x, out)
 
 
+app.command()(export)
 app.command()(show)
 app.command()(settings)
 app.command()(condition)

@@ -219,6 +219,26 @@ class Surrogate(Solution):
         """As of `at(mu)`."""
         return self._here(mu).to_npz(path)
 
+    def to_xdmf(self, path: str | Path, *, mu: Any = None, **options: Any) -> Path:
+        """As of `at(mu)`."""
+        return self._here(mu).to_xdmf(path, **options)
+
+    def to_vtkhdf(self, path: str | Path, *, mu: Any = None, **options: Any) -> Path:
+        """As of `at(mu)`."""
+        return self._here(mu).to_vtkhdf(path, **options)
+
+    def to_onnx(self, path: str | Path, mu: Any = None) -> Path:
+        """As of `at(mu)`."""
+        return self._here(mu).to_onnx(path)
+
+    def to_pt2(self, path: str | Path, mu: Any = None) -> Path:
+        """As of `at(mu)`."""
+        return self._here(mu).to_pt2(path)
+
+    def to_csv(self, path: str | Path, *cuts: str, count: int | None = None, mu: Any = None) -> Path:
+        """As of `at(mu)`."""
+        return self._here(mu).to_csv(path, *cuts, count=count)
+
     def save(self, folder: str | Path) -> Path:
         """Write JSON, safetensors and CSV into a folder that `pcpinn.load` reads; functions are not kept."""
         folder = Path(folder)
