@@ -10,12 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from typer.core import TyperGroup
 
-from ..catalog import CATALOG, FAMILIES, INVERSE
 from ..catalog.entry import ACCURACY
 from ..catalog.family_task import family_of_run, find_any_task
 from ..catalog.inverse_task import inverse_of_run
@@ -31,10 +28,11 @@ from ..solve.method import METHODS
 from .bench import bench_app, report
 from .conclude import answers, carry_out, conclude, say_interrupted
 from .condition import condition
-from .display import standard_output_kept_clean, working_progress
+from .display import standard_output_kept_clean
 from .doctor import doctor
 from .export import export
 from .infer import infer
+from .list import list_problems
 from .options import (
     AsJson,
     At,
@@ -48,6 +46,7 @@ from .options import (
     pairs,
     run_name,
 )
+from .output import OUTPUT, Output, common_first, errors_to_log, options, working_progress
 from .reference import reference_app
 from .reproduce import reproduce
 from .settings import settings
@@ -58,6 +57,9 @@ from .tables import read_points, write_values
 
 class Commands(TyperGroup):
     """All commands; interrupts end in one line and with a code that tells which it was."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: D102
+        return super().parse_args(ctx, common_first(args))
 
     def invoke(self, ctx: Any) -> Any:  # noqa: D102
         try:
@@ -75,11 +77,11 @@ app = typer.Typer(
     cls=Commands,
     help="Solve partial differential equations with preconditioned neural networks.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(reference_app, name="reference")
+app.callback(invoke_without_command=False)(options)
 ProblemFile = Annotated[
     Path | None, typer.Option("--problem", help="The .py file of a run or prepared problem that came from one.")
 ]
@@ -87,19 +89,6 @@ PublishedFolder = Annotated[
     Path | None,
     typer.Option("--reference", metavar="DIR", help="Compare with PINNacle's published data (.dat) in a folder, too."),
 ]
-
-
-@app.command("list")
-def list_problems() -> None:
-    """List the problems of the catalog."""
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("problem", style="bold", no_wrap=True)
-    table.add_column("what it is")
-    for entry in (*CATALOG, *INVERSE):
-        table.add_row(entry.name, entry.title + ("" if entry.command == "solve" else f" (pcpinn {entry.command})"))
-    for family in FAMILIES:
-        table.add_row(family.name, f"{family.title} (a family)")
-    Console().print(table)
 
 
 @app.command()
@@ -239,6 +228,7 @@ def evaluate(
     write_values(solution, x, out)
 
 
+app.command("list")(list_problems)
 app.command()(export)
 app.command()(show)
 app.command()(settings)
@@ -254,6 +244,7 @@ app.command()(reproduce)
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; refused input ends with one message and code 2."""
     console = Console(stderr=True)
+    token = OUTPUT.set(Output())
     usual, before = warnings.showwarning, signal.signal(signal.SIGTERM, raise_terminated)
     warnings.showwarning = _one_line_warnings(console)
     try:
@@ -262,6 +253,7 @@ def main(arguments: list[str] | None = None) -> None:
         console.print(f"[bold red]error:[/] {_escape(error.problem)}", soft_wrap=True)
         if error.remedy:
             console.print(f"  -> {_escape(error.remedy)}", soft_wrap=True)
+        errors_to_log(f"error: {error.problem}\n  -> {error.remedy}")
         sys.exit(2)
     except KeyboardInterrupt as interrupt:
         sys.exit(exit_code(interrupt))
@@ -270,6 +262,7 @@ def main(arguments: list[str] | None = None) -> None:
     finally:
         warnings.showwarning = usual
         signal.signal(signal.SIGTERM, before)
+        OUTPUT.reset(token)
 
 
 def _reference_of(folder: Path, problem: Path | None) -> Reference | None:

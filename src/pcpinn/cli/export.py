@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import PcpinnError
-from .display import working_progress
 from .options import At, RunFolder, answer_at
+from .output import working_progress
 
 _KINDS = {  # and the options that they read
     "vtu": (),

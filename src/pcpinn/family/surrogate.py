@@ -186,9 +186,13 @@ class Surrogate(Solution):
         """As of `at(mu)`."""
         return self._here(mu).metrics(reference)
 
-    def plot(self, path: str | Path, reference: Reference | None = None, mu: Any = None) -> Path:
+    def plot(self, path: str | Path | None = None, reference: Reference | None = None, mu: Any = None) -> Any:
         """As of `at(mu)`."""
         return self._here(mu).plot(path, reference)
+
+    def draw_into(self, figure: Any, reference: Any = None) -> np.ndarray:
+        """As of `at`, for parameters in the middle of their ranges."""
+        return self._here(None).draw_into(figure, reference)
 
     def slider(self, path: str | Path) -> Path:
         """Write a page with a slider for every parameter; the network is in it, and answers while they move.

@@ -129,6 +129,11 @@ class MarchedNetwork(nn.Module):
 class RecordedMarch(nn.Module):
     """A march as a graph of operations records it, with hidden layers once for all windows that share them."""
 
+    times: Tensor
+    trunks: Tensor
+    heads: Tensor
+    which: Tensor
+
     def __init__(self, march: MarchedNetwork) -> None:
         super().__init__()
         packed = pack_windows(march.theta.detach().cpu().numpy(), march.base.head_size)

@@ -92,16 +92,16 @@ def write_onnx(network: nn.Module, inputs: int, path: Path, facts: dict[str, Any
 
 def _ready(network: nn.Module, inputs: int) -> tuple[nn.Module, Tensor]:
     """A copy on the CPU that needs no gradients by its weights, and points to record it at."""
-    theta = network.theta
     if not isinstance(network, MarchedNetwork | BoxedNetwork):
         raise PcpinnError(
             f"{type(network).__name__} holds nodal values, which are no network",
             "export them with --to vtu or --to npz",
         )
-    graph = copy.deepcopy(network).cpu().requires_grad_(False)
+    dtype = network.theta.dtype
+    graph: nn.Module = copy.deepcopy(network).cpu().requires_grad_(False)
     if isinstance(graph, MarchedNetwork):
         graph = RecordedMarch(graph)
-    return graph, torch.as_tensor(np.linspace(0, 1, _POINTS * inputs).reshape(_POINTS, inputs)).to(theta.dtype)
+    return graph, torch.as_tensor(np.linspace(0, 1, _POINTS * inputs).reshape(_POINTS, inputs)).to(dtype)
 
 
 def _recorded(graph: nn.Module, x: Tensor) -> torch.export.ExportedProgram:

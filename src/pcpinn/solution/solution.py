@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -21,6 +22,7 @@ from ..problem.problem import Problem
 from ..problem.real import real_array, refuse_complex
 from ..problem.shape_base import Domain
 from ..train.history import History
+from .card import card, need_pictures
 from .cut import Cut, axis_names, value_table
 from .export import write_npz, write_vtu
 from .folder import create_run, finish_run
@@ -196,20 +198,46 @@ class Solution:
         """The smallest value of a field or function, with its place and error; see `pcpinn.minimum`."""
         return ask("minimum", self, of, **options)
 
-    def plot(self, path: str | Path, reference: Reference | None = None) -> Path:
-        """Draw the solution (and its error, given a reference) into a picture; the ending chooses png, pdf or svg."""
-        try:
-            from .picture import draw
-        except ModuleNotFoundError as error:
-            raise PcpinnError(f"pictures need {error.name}", f"pip install {error.name}") from error
-        return draw(self, Path(path), reference, str(self.result.get("problem", "")))
+    def plot(self, path: str | Path | None = None, reference: Reference | None = None) -> Any:
+        """Draw the solution (and its error, given a reference).
+
+        Args:
+            path: a file whose ending chooses png, pdf or svg; None for a figure of pyplot, which notebooks show.
+            reference: what to compare with.
+
+        Returns:
+            The path; without one, the axes of all panels.
+        """
+        pictures = need_pictures()
+        if path is not None:
+            pictures.require_picture(Path(path))
+            figure = pictures.empty_figure()
+            self.draw_into(figure, reference)
+            return pictures.save_figure(figure, Path(path))
+        return pictures.screen_axes(lambda figure: self.draw_into(figure, reference))
+
+    def draw_into(self, figure: Any, reference: Any = None) -> np.ndarray:
+        """Draw into an empty figure of matplotlib; the axes of all panels."""
+        return need_pictures().compose(figure, self, reference, str(self.result.get("problem", "")))
+
+    def show(self) -> None:
+        """Show picture, verdict and errors in a notebook; a window with the picture elsewhere."""
+        if "ipykernel" in sys.modules:
+            from IPython.display import display
+
+            display(self)
+        else:
+            need_pictures().show_on_screen(self.plot)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        return card(self)
 
     def animate(self, path: str | Path, **options: Any) -> Path:
         """Film a solution over time into a .gif or .mp4; options as of `pcpinn.solution.animation.animate`."""
-        try:
-            from .animation import animate
-        except ModuleNotFoundError as error:
-            raise PcpinnError(f"pictures need {error.name}", f"pip install {error.name}") from error
+        need_pictures()
+        from .animation import animate
+
         return animate(self, path, **{"title": str(self.result.get("problem", "")), **options})
 
     def to_vtu(self, path: str | Path) -> Path:
