@@ -13,6 +13,8 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from pcpinn_command import SETTINGS
+
 from ..catalog.entry import ACCURACY
 from ..catalog.family_task import family_of_run, find_any_task
 from ..catalog.inverse_task import inverse_of_run
@@ -73,15 +75,9 @@ class Commands(TyperGroup):
             raise
 
 
-app = typer.Typer(
-    cls=Commands,
-    help="Solve partial differential equations with preconditioned neural networks.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = typer.Typer(cls=Commands, **SETTINGS)
 app.add_typer(reference_app, name="reference")
-app.callback(invoke_without_command=False)(options)
+app.callback()(options)
 ProblemFile = Annotated[
     Path | None, typer.Option("--problem", help="The .py file of a run or prepared problem that came from one.")
 ]

@@ -20,7 +20,7 @@ def list_problems() -> None:
     table.add_column("command", no_wrap=True, style="dim")
     table.add_column("what it is")
     for entry in (*CATALOG, *INVERSE, *FAMILIES):
-        what = f"{entry.title} (a family)" if entry in FAMILIES else entry.title
+        what = f"{entry.title} (a family)" if entry.name in FAMILIES else entry.title
         table.add_row(entry.name, *_columns(entry), f"pcpinn {entry.command}", what)
     Console().print(table)
 

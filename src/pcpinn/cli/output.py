@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console, RenderableType
 
-from ..environment import package_version
+from pcpinn_command import Log, Quiet, Version
+
 from ..errors import PcpinnError
 from ..progress import Progress
 from ..terminal import TerminalProgress
@@ -36,18 +36,7 @@ class Output:
 OUTPUT: ContextVar[Output] = ContextVar("output")
 
 
-def options(
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No progress, no tables: errors, warnings and --json only.")
-    ] = False,
-    log: Annotated[
-        Path | None, typer.Option("--log", metavar="FILE", help="Add progress, tables and errors to a file, too.")
-    ] = None,
-    version: Annotated[
-        bool,
-        typer.Option("--version", help="Print the version and end.", is_eager=True, callback=lambda v: _version(v)),
-    ] = False,
-) -> None:
+def options(quiet: Quiet = False, log: Log = None, version: Version = False) -> None:
     """Solve partial differential equations with preconditioned neural networks."""
     OUTPUT.set(Output(quiet, log))
     if log is not None:
@@ -70,12 +59,6 @@ def common_first(args: Sequence[str]) -> list[str]:
         else:
             rest.append(word)
     return first + rest
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        print(f"pcpinn {package_version('pcpinn') or 'from its source, not installed'}")
-        raise typer.Exit
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from ..solution.picture import COLOURS, subdivided, tidy_ticks
 from .truth import Inferred, Truth
 
 _DATA = 5000  # more points than these are thinned out
+_COLUMNS = 3
 _MARKED = 400  # positions of data that are marked on the reconstruction
 
 
@@ -61,9 +62,12 @@ def compose_inverse(
     dimension = space.dimension - (space.has_time and not isinstance(mesh, SlabMesh))
     if dimension > 2:
         raise PcpinnError("inverse problems in three dimensions are not drawn", "export the solution instead")
-    rows = [_row(solution, name, truth, (boundaries or {}).get(name, ())) for name in _names(solution)]
+    rows = []
+    for name in _names(solution):
+        panels = _row(solution, name, truth, (boundaries or {}).get(name, ()))
+        rows += [panels[k : k + _COLUMNS] for k in range(0, len(panels), _COLUMNS)]
     count = max(map(len, rows))
-    figure.set_size_inches(3.9 * count, 3.4 * len(rows) + 0.4)
+    figure.set_size_inches(4.6 * count, 3.9 * len(rows) + 0.3)
     axes = np.reshape(figure.subplots(len(rows), count), (len(rows), count))
     used = []
     for row, panels in zip(axes, rows, strict=True):
@@ -241,7 +245,7 @@ def _draw_data(figure: Figure, ax: Axes, solution: Inferred) -> None:
         ax.grid(alpha=0.3)
     else:
         figure.colorbar(ax.scatter(x[:, 0], x[:, 1], c=y, s=5, cmap=COLOURS), ax=ax, label="datum")
-        _frame(ax, solution)
+        _frame(ax, *solution.mesh.bounds)
 
 
 def _mark(ax: Axes, solution: Inferred) -> None:
@@ -252,8 +256,7 @@ def _mark(ax: Axes, solution: Inferred) -> None:
         ax.plot(places[:, 0], places[:, 1], ".", ms=1.6, color="white", mec="black", mew=0.2)
 
 
-def _frame(ax: Axes, solution: Inferred) -> None:
-    lower, upper = solution.mesh.bounds
+def _frame(ax: Axes, lower: np.ndarray, upper: np.ndarray) -> None:
     ax.set_xlabel("x")
     ax.set_ylabel("y")
     ax.set_xlim(lower[0], upper[0])
@@ -292,7 +295,4 @@ def _paint(
     colours = ax.tripcolor(shape, np.nan_to_num(values), shading="gouraud", cmap=palette, vmin=low, vmax=high)
     figure.colorbar(colours, ax=ax, label=label)
     lower, upper = places.points[:, :2].min(axis=0), places.points[:, :2].max(axis=0)
-    ax.set_xlabel("x")
-    ax.set_ylabel("y")
-    ax.set_aspect("equal")
-    tidy_ticks(ax, (upper[0] - lower[0]) / (upper[1] - lower[1]))
+    _frame(ax, lower, upper)

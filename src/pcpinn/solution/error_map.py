@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.tri import Triangulation
-from scipy.spatial import QhullError
+from scipy.interpolate import LinearNDInterpolator
+from scipy.spatial import QhullError, cKDTree
 
-from ..discretize.outside import outside_of
-from ..mesh.slab_mesh import AnyMesh, SlabMesh
+from ..mesh.slab_mesh import AnyMesh
 
 _MOST = 60_000  # points; more do not fit into a picture
+
+Lattice = tuple[np.ndarray, np.ndarray]  # places (m, 2) and triangles (k, 3)
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,16 @@ class Surface:
     over_time: bool
 
 
-def error_surface(mesh: AnyMesh, points: np.ndarray, error: np.ndarray) -> Surface:
+def error_surface(mesh: AnyMesh, points: np.ndarray, error: np.ndarray, lattice: Lattice | None) -> Surface:
     """Errors (n,) at points (n, d) as a surface over the first two coordinates.
 
-    Of points in one place, at several times or along a third axis, the largest error is seen. No triangle
-    crosses a hole.
+    Of points in one place, at several times or along a third axis, the largest error is seen.
+
+    Args:
+        mesh: of the solution.
+        points, error: of the reference.
+        lattice: places (m, 2) and triangles that cover the domain, with its holes; then errors between points are interpolated.
+            None where there is none: then the points themselves are the corners of triangles.
     """
     places, values = points[:, :2], error
     over_time = mesh.has_time and points.shape[1] == 3
@@ -47,15 +54,18 @@ def error_surface(mesh: AnyMesh, points: np.ndarray, error: np.ndarray) -> Surfa
     lower, upper = (corner[:2] for corner in mesh.bounds)
     scaled = (places - lower) / (upper - lower)  # x and t have no common scale
     try:
-        triangles = Triangulation(scaled[:, 0], scaled[:, 1]).triangles
-    except (ValueError, RuntimeError, QhullError):
+        between = LinearNDInterpolator(scaled, values)
+        triangles = between.tri.simplices
+    except (ValueError, QhullError):  # too few, or all on a line
         return Surface(None, places, values, over_time)
-    space = mesh.space if isinstance(mesh, SlabMesh) and points.shape[1] == 3 else mesh
-    if space.dimension == 2 and len(triangles):
-        triangles = triangles[~outside_of(space, places[triangles].mean(axis=1), 0.2)]
-    if not len(triangles):
-        return Surface(None, places, values, over_time)
-    return Surface(Triangulation(places[:, 0], places[:, 1], triangles), places, values, over_time)
+    if lattice is None:
+        return Surface(Triangulation(places[:, 0], places[:, 1], triangles), places, values, over_time)
+    at, triangles = lattice
+    found = between((at - lower) / (upper - lower))
+    beyond = ~np.isfinite(found)
+    if beyond.any():
+        found[beyond] = values[cKDTree(scaled).query((at[beyond] - lower) / (upper - lower))[1]]
+    return Surface(Triangulation(at[:, 0], at[:, 1], triangles), at, found, over_time)
 
 
 def _largest(places: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -204,10 +204,13 @@ def _slices(solution: Named) -> list[_Panel]:
 
 def _errors(solution: Named, reference: Reference) -> list[_Panel]:
     error = np.abs(_values(solution, reference.points)[:, list(reference.components)] - reference.values)
+    mesh = solution.mesh
+    plane = mesh.space if isinstance(mesh, SlabMesh) and mesh.dimension == 3 else mesh.simplices
+    lattice = subdivided(plane) if plane.dimension == 2 else None
 
     def one(k: int, component: int) -> _Panel:
         e, x, name = np.maximum(error[:, k], 1e-16), reference.points, solution.names[component]
-        surface = None if x.shape[1] == 1 else error_surface(solution.mesh, x, e)
+        surface = None if x.shape[1] == 1 else error_surface(solution.mesh, x, e, lattice)
 
         def paint(figure: Figure, ax: Axes) -> None:
             if surface is None:

@@ -1,0 +1,47 @@
+"""The program before anything large is imported: the same pages, at once."""
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import pcpinn_command
+from pcpinn.cli.app import app
+
+
+def test_both_pages_of_help_are_the_same(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    runner = CliRunner()
+    pages = [runner.invoke(one, ["--help"], prog_name="pcpinn").output for one in (pcpinn_command._outline(), app)]
+    assert pages[0] == pages[1]
+    assert "--version" in pages[0]
+
+
+CODE = """
+import sys, time
+sys.argv = ["pcpinn", *{args!r}]
+import pcpinn_command
+try:
+    pcpinn_command.main()
+except SystemExit as end:
+    assert end.code in (None, 0) or len(sys.argv) == 1
+print("torch" in sys.modules, "pcpinn" in sys.modules, time.process_time())
+"""
+
+
+@pytest.mark.parametrize(("args", "words"), [(["--help"], "solve"), ([], "solve"), (["--version"], "pcpinn ")])
+def test_help_and_version_import_nothing_large(args, words):
+    done = subprocess.run([sys.executable, "-c", CODE.format(args=args)], capture_output=True, text=True, check=False)
+    assert words in done.stdout, done.stderr
+    torch, package, seconds = done.stdout.splitlines()[-1].split()
+    assert (torch, package) == ("False", "False")
+    assert float(seconds) < 2  # 0.3 to 0.5 here; with torch 3 and more
+
+
+def test_other_words_go_to_the_commands():
+    done = subprocess.run(
+        [sys.executable, "-c", CODE.format(args=["show", "poisson1d"])], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines()[-1].startswith("True True")
+    assert "poisson1d" in done.stdout
