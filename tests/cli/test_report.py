@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 
+import browser
 import pytest
 from typed import run
 
@@ -88,6 +89,22 @@ def test_the_page_of_an_inference_has_what_was_found(capfd, tmp_path):
     assert ("yes" if result["inverse"]["converged"] else "NO") in found
     assert f"{result['inverse']['misfit'][0]:.3f}" in found
     assert line(tmp_path / "r")[:2] == ["pcpinn", "infer"]
+
+
+@pytest.mark.skipif(browser.find() is None, reason="there is no Chromium on this machine: apt install chromium")
+def test_nothing_is_cut_off_in_a_browser(capfd, tmp_path):
+    assert run(capfd, *SOLVE, "--out", tmp_path / "r")[0] == 0
+    chromium = browser.Browser(browser.find(), tmp_path / "profile")
+    try:
+        for width, dark in ((1280, False), (390, True)):
+            chromium.open(tmp_path / "r" / "report.html", width, dark=dark)
+            assert chromium.evaluate("document.documentElement.scrollWidth") <= width
+            tall = "[...document.querySelectorAll('.tile b')].some(e => e.scrollWidth > e.parentElement.clientWidth)"
+            assert chromium.evaluate(tall) is False
+            assert not chromium.complaints
+            assert all(address.startswith(("file:", "data:")) for address in chromium.requests)
+    finally:
+        chromium.close()
 
 
 def test_a_run_to_an_accuracy_is_asked_for_by_its_accuracy():
