@@ -39,9 +39,13 @@ def test_help_and_version_import_nothing_large(args, words):
     assert float(seconds) < 2  # 0.3 to 0.5 here; with torch 3 and more
 
 
-def test_other_words_go_to_the_commands():
-    done = subprocess.run(
-        [sys.executable, "-c", CODE.format(args=["show", "poisson1d"])], capture_output=True, text=True, check=False
-    )
-    assert done.stdout.splitlines()[-1].startswith("True True")
-    assert "poisson1d" in done.stdout
+def test_other_words_go_to_the_commands(monkeypatch):
+    called = []
+    monkeypatch.setattr("pcpinn.cli.main", lambda: called.append(sys.argv[1:]))
+    for words in (["show", "poisson1d"], ["solve", "--help"], ["--quiet", "list"]):
+        monkeypatch.setattr(sys, "argv", ["pcpinn", *words])
+        pcpinn_command.main()
+    monkeypatch.setattr(sys, "argv", ["pcpinn"])
+    monkeypatch.setenv("_PCPINN_COMPLETE", "complete_bash")  # shells ask without words, too
+    pcpinn_command.main()
+    assert called == [["show", "poisson1d"], ["solve", "--help"], ["--quiet", "list"], []]
