@@ -1,5 +1,6 @@
 """What callbacks are told, and what is on disk while a run works."""
 
+import contextlib
 import itertools
 import sys
 import types
@@ -34,6 +35,24 @@ def test_callbacks_see_every_iteration():
     assert all(e.residual == pytest.approx((2 * e.loss) ** 0.5) for e in trained)
     assert {e.iteration: e.error for e in trained if e.error is not None} == solution.history.errors != {}
     assert all(a.seconds <= b.seconds and a.stage_seconds <= a.seconds for a, b in itertools.pairwise(events))
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_usual_bar_is_taken_away_in_the_end(monkeypatch, fails):
+    """Also when a solve fails; one that was given stays the caller's."""
+    closed = []
+
+    class Bar(Progress):
+        def close(self):
+            closed.append(self)
+
+    usual, given = Bar(), Bar()
+    monkeypatch.setattr("pcpinn.terminal.usual_progress", lambda: usual)
+    more = {"size": -1.0} if fails else {}
+    for progress in (None, given):
+        with pytest.raises(PcpinnError) if fails else contextlib.nullcontext():
+            pc.solve(rod(), **SMALL, **more, progress=progress)
+    assert closed == [usual]
 
 
 def test_several_callbacks_and_what_they_raise():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import Console
@@ -19,7 +21,7 @@ from rich.progress import Progress as RichProgress
 
 from .clock import Rate, duration
 from .notebook import NotebookProgress
-from .progress import Progress
+from .progress import Callback, Progress, listening
 
 _LINES_EVERY = 10.0  # seconds between lines where there is no terminal to draw on
 
@@ -109,3 +111,14 @@ def usual_progress() -> Progress:
     if "ipykernel" in sys.modules:
         return NotebookProgress()
     return Progress()
+
+
+@contextlib.contextmanager
+def shown(progress: Progress | None, callbacks: Callback | Iterable[Callback] | None) -> Iterator[Progress]:
+    """A progress that is given, or the usual one, which is taken away in the end; with callbacks."""
+    own = usual_progress() if progress is None else None
+    try:
+        yield listening(own or progress or Progress(), callbacks)
+    finally:
+        if own is not None:
+            own.close()

@@ -10,10 +10,10 @@ from ..mesh.slab_mesh import AnyMesh
 from ..problem.family import Family
 from ..problem.problem import Problem
 from ..problem.unknowns import Unknown
-from ..progress import Callback, Progress, listening
+from ..progress import Callback, Progress
 from ..solve.method import INVERSE_METHODS, Method
 from ..solve.settings import Settings, problem_is_over_time, resolve
-from ..terminal import usual_progress
+from ..terminal import shown
 from .inference import Inference
 from .observations import Observations, as_data
 from .recipe import offer_inverse
@@ -57,11 +57,11 @@ def infer(
     family = Family(problem, unknowns)
     chosen = inverse_settings("infer", family, settings, choices)
     options: dict[str, Any] = {"out": out, "record": record, "resume": resume}
-    options["progress"] = listening(progress or usual_progress(), callbacks)
-    run = Inference(family, as_data(data), chosen, on, truth, **options)
-    solution = conclude(run, run.carry_out())
-    if run.own.out is not None:
-        solution.finish(run.own.out)
+    with shown(progress, callbacks) as told:
+        run = Inference(family, as_data(data), chosen, on, truth, progress=told, **options)
+        solution = conclude(run, run.carry_out())
+        if run.own.out is not None:
+            solution.finish(run.own.out)
     return solution
 
 
