@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,20 +52,30 @@ def empty_figure() -> Figure:
 
 def compose(figure: Figure, solution: Named, reference: Reference | None = None, title: str = "") -> np.ndarray:
     """Draw into an empty figure, which gets the size it needs; the axes of all panels."""
-    panels = {1: _lines, 2: _maps, 3: _slices}[solution.mesh.dimension](solution)
+    over_time = isinstance(solution.mesh, SlabMesh) and solution.mesh.dimension == 3
+    ways = {1: _lines, 2: _maps, 3: _moments if over_time else _slices}
+    panels = ways[solution.mesh.dimension](solution)
     if reference is not None:
         panels += _errors(solution, reference)
     columns = min(4, len(panels))
     rows = -(-len(panels) // columns)
-    figure.set_size_inches(4.6 * columns, 3.9 * rows)
+    ratio = _ratio(solution.mesh)
+    figure.set_size_inches(4.6 * columns, min(3.8, 1.4 + 3.0 / ratio) * rows + 0.1)  # long domains need less height
+    letters = 40 if ratio > 0.5 else 24
     axes = np.atleast_1d(figure.subplots(rows, columns)).ravel()
     for panel, ax in zip(panels, axes, strict=False):
-        ax.set_title(panel.title, fontsize=10)
+        ax.set_title(textwrap.fill(panel.title, letters), fontsize=10)
         panel.draw(figure, ax)
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
     figure.suptitle(title, fontsize=11)
     return axes[: len(panels)]
+
+
+def _ratio(mesh: AnyMesh) -> float:
+    """Length by height of a picture of it, where both axes have one scale; else 1."""
+    lower, upper = mesh.bounds
+    return float((upper[0] - lower[0]) / (upper[1] - lower[1])) if mesh.dimension - mesh.has_time == 2 else 1.0
 
 
 def png_of(draw_into: Callable[[Figure], object], dpi: int = 110) -> bytes:
@@ -157,6 +168,33 @@ def _maps(solution: Named) -> list[_Panel]:
     return [one(k) for k in range(values.shape[1])]
 
 
+def _moments(solution: Named) -> list[_Panel]:
+    """Four moments of a plane domain over time. Only the first four components."""
+    mesh = solution.mesh
+    assert isinstance(mesh, SlabMesh)
+    places, triangles = subdivided(mesh.space)
+    times = np.linspace(mesh.times[0], mesh.times[-1], 4)
+    values = [_values(solution, np.column_stack([places, np.full(len(places), t)])) for t in times]
+
+    def one(k: int, number: int) -> _Panel:
+        scale = _common([v[:, k] for v in values])
+
+        def paint(figure: Figure, ax: Axes) -> None:
+            shape = Triangulation(places[:, 0], places[:, 1], triangles)
+            colours = ax.tripcolor(shape, values[number][:, k], shading="gouraud", cmap=COLOURS, **scale)
+            figure.colorbar(colours, ax=ax, label=solution.names[k])
+            frame_axes(ax, mesh)
+
+        return _Panel(f"{solution.names[k]} at t = {times[number]:.3g}", paint)
+
+    return [one(k, number) for k in range(min(4, len(solution.names))) for number in range(len(times))]
+
+
+def _common(values: Sequence[np.ndarray]) -> dict[str, Any]:
+    """One scale for all: colours of different moments can be compared."""
+    return {"vmin": min(float(v.min()) for v in values), "vmax": max(float(v.max()) for v in values)}
+
+
 def _slices(solution: Named) -> list[_Panel]:
     """Mid-planes of a solid; moments in time of a plane domain over time. Only the first four components."""
     mesh = solution.mesh
@@ -185,12 +223,11 @@ def _slices(solution: Named) -> list[_Panel]:
         axis, at = cuts[number]
         i, j = (a for a in range(3) if a != axis)
         u, v, values = planes[number]
-        of_all = [plane[2][:, k] for plane in planes]  # one scale: colours of different moments can be compared
-        low, high = min(float(w.min()) for w in of_all), max(float(w.max()) for w in of_all)
+        scale = _common([plane[2][:, k] for plane in planes])
 
         def paint(figure: Figure, ax: Axes) -> None:
             shown = values[:, k].reshape(u.shape)
-            colours = ax.pcolormesh(u, v, shown, cmap=COLOURS, shading="gouraud", vmin=low, vmax=high)
+            colours = ax.pcolormesh(u, v, shown, cmap=COLOURS, shading="gouraud", **scale)
             figure.colorbar(colours, ax=ax, label=solution.names[k])
             ax.set_xlabel(names[i])
             ax.set_ylabel(names[j])
