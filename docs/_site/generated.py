@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -60,6 +62,23 @@ def _command(command, path: str) -> Iterator[str]:
             yield from _command(inner, f"{path} {name}")
 
 
+def result_pages() -> Iterator[str]:
+    """The keys of result.json, from its schema."""
+    schema = json.loads((Path(__file__).parents[1] / "reference" / "result.schema.json").read_text(encoding="utf-8"))
+    yield "| key | type | meaning |\n|---|---|---|"
+    yield from _keys(schema, "")
+
+
+def _keys(schema: dict[str, Any], before: str) -> Iterator[str]:
+    required = schema.get("required", ())
+    for name, part in schema["properties"].items():
+        kinds = [part["type"]] if isinstance(part["type"], str) else part["type"]
+        text = part["description"] + ("" if name in required else " (not always)")
+        yield f"| `{before}{name}` | {', '.join(kinds)} | {text.replace('|', chr(92) + '|')} |"
+        if part.get("properties"):
+            yield from _keys(part, f"{before}{name}.")
+
+
 def above(name: str) -> Iterator[str]:
     """A page of the folder above, which GitHub shows there."""
     yield (Path(__file__).parents[2] / name).read_text(encoding="utf-8").replace("](docs/", "](")
@@ -68,6 +87,7 @@ def above(name: str) -> Iterator[str]:
 MAKERS = {
     "settings": settings_pages,
     "commands": commands_pages,
+    "result": result_pages,
     "contributing": partial(above, "CONTRIBUTING.md"),
     "changelog": partial(above, "CHANGELOG.md"),
 }
