@@ -18,7 +18,7 @@ problem = pc.Problem(
     flux=lambda x, u: u.grad,
     boundary={"screen": pc.Dirichlet(0.0), "wire": pc.Dirichlet(1.0)},
 )
-solution = pc.solve(problem, accuracy=5e-2)
+solution = pc.solve(problem, accuracy=2e-2, mesh=pc.Meshing(size=0.2, degree=3), width=14)
 
 charge = solution.flux("wire")  # per length, in units of the permittivity: the capacitance
 truth = 2 * np.pi / np.arccosh((a**2 + b**2 - shift**2) / (2 * a * b))

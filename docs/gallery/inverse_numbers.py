@@ -20,16 +20,16 @@ def rod(k, h):
         flux=lambda x, u: k * u.grad,
         source=lambda x, u: h * u.value,
         boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0),
-                  "initial": pc.Initial(lambda x: torch.sin(pi * x[0]) + torch.sin(3 * pi * x[0]))},
+                  "initial": pc.Initial(lambda x: torch.sin(pi * x[0]) + torch.sin(2 * pi * x[0]))},
     )  # fmt: skip
 
 
 random = np.random.default_rng(0)
 x, t = random.random((2, 200))
-clean = sum(np.sin(n * pi * x) * np.exp(-(k * (n * pi) ** 2 + h) * t) for n in (1, 3))
+clean = sum(np.sin(n * pi * x) * np.exp(-(k * (n * pi) ** 2 + h) * t) for n in (1, 2))
 data = pc.Observations(np.stack([x, t], axis=1), clean + 0.01 * random.standard_normal(200), noise=0.01)
-found = pc.infer(rod, data, {"k": pc.Parameter(1.0, low=0.0), "h": pc.Parameter(1.0)},
-                 mesh=pc.Meshing(cells=10, degree=3), time=pc.Slabs(steps=6), width=16, iterations=30)  # fmt: skip
+found = pc.infer(rod, data, {"k": pc.Parameter(0.5, low=0.0), "h": pc.Parameter(0.5)},
+                 mesh=pc.Meshing(cells=6, degree=3), time=pc.Slabs(steps=6), width=12, iterations=25)  # fmt: skip
 values = np.array([found.parameters[n].item() for n in "kh"])
 stds = np.array([found.std(n).item() for n in "kh"])
 error = np.linalg.norm(values / [k, h] - 1)

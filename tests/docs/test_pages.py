@@ -102,6 +102,8 @@ def mesh(names):
 
 
 def inverse(names):
+    for (value, deviation), truth in zip(names["numbers"], (0.2, 0.5), strict=True):
+        assert abs(value - truth) < 4 * deviation < 0.3 * truth
     wall = names["found"]
     found, std = wall.coefficient("a")(names["where"]), wall.std("a", names["where"])
     assert (np.abs(found - [1.25, 1.5, 1.75]) < 4 * std).all()
