@@ -74,6 +74,7 @@ def on_docstring(app, what, name, obj, options, lines):
     for i, line in enumerate(lines):
         parts = line.split("`")  # outside of names
         parts[::2] = [re.sub(r"(\||\*|(?<=\w)_(?=\W|$))", r"\\\1", part) for part in parts[::2]]
+        parts[2::2] = [re.sub(r"^(?=\w)", r"\\ ", part) for part in parts[2::2]]  # `Local`s
         lines[i] = "`".join(parts)
 
 

@@ -2,7 +2,7 @@
 A soap film
 ===========
 
-The minimal surface over a square: div(grad u / sqrt(1 + |grad u|^2)) = 0. The equation is nonlinear in the gradient; Newton's
+The minimal surface over a square: ``div(grad u / sqrt(1 + |grad u|^2)) = 0``. The equation is nonlinear in the gradient; Newton's
 method needs no derivative from you. The truth is Scherk's surface.
 """
 

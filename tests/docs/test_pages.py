@@ -97,7 +97,10 @@ def nonlinear(names):
 
 
 def mesh(names):
-    assert names["mesh"].cell_count == 576
+    assert names["mesh"].cell_count == names["kept"].mesh.cell_count == 576
+    assert names["solution"].verdict.reached
+    x = [[0.5, 0.5], [1.5, 0.2]]
+    np.testing.assert_allclose(names["solution"](x), names["kept"](x), rtol=0.1)
     assert set(names["mesh"].boundary_names) == {"inflow", "outflow", "walls"}
 
 
