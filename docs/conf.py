@@ -32,6 +32,7 @@ html_title = f"pcpinn {version}"
 html_static_path = ["_site/static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_show_copyright = False
 
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence", "deflist"]

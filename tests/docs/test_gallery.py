@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -31,6 +32,8 @@ def test_there_are_enough_of_each_kind():
     assert all(len(names) >= 2 for names in found.values()), found
     assert sum(map(len, found.values())) == len(FILES)
     assert {n.split("_")[0] for n in QUICK} == KINDS
+    listed = re.findall(r"/auto_gallery/(\w+)`", (DOCS / "gallery" / "GALLERY_HEADER.rst").read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(FILES)
 
 
 @pytest.mark.parametrize("name", FILES)
