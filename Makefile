@@ -3,13 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.installed-docs
 
-.PHONY: help demo test lint lint-container bundle bundle-bench slurm-up slurm-down test-slurm package test-package clean
+.PHONY: help demo test lint docs lint-container bundle bundle-bench slurm-up slurm-down test-slurm package test-package clean
 
 help:
 	@echo "make demo   solve a real problem, write a picture and a report into demo/"
 	@echo "make test   run the tests"
 	@echo "make lint   ruff and mypy"
+	@echo "make docs   the site in build/docs, its gallery run, warnings as errors, links checked; a few minutes"
 	@echo "make lint-container hadolint of containers/Dockerfile"
 	@echo "make bundle build/bundle: the package and its pure-Python dependencies, for a GPU node with torch, numpy and scipy"
 	@echo "make bundle-bench build/bundle-bench: what DeepXDE needs there (Python 3.12), for benchmarks/error_against_time.py"
@@ -32,9 +34,20 @@ demo: $(STAMP)
 test: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	@touch $@
+
+# One thread per process: the gallery runs two examples at a time.
+docs: $(DOCS_STAMP)
+	@rm -rf build/docs docs/auto_gallery
+	OMP_NUM_THREADS=1 MPLBACKEND=agg $(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/docs
+	$(BIN)/python docs/_site/links.py build/docs
+	@echo "open build/docs/index.html"
+
 lint: $(STAMP)
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks docs
+	$(BIN)/ruff format --check src tests benchmarks docs/conf.py docs/_site
 	$(BIN)/mypy
 
 lint-container: $(STAMP)
@@ -73,4 +86,4 @@ test-package: $(STAMP)
 	$(BIN)/python -m pytest --tb=short tests/package/real_install.py
 
 clean:
-	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo dist build docs/auto_gallery .pytest_cache .mypy_cache .ruff_cache
