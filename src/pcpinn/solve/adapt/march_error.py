@@ -16,6 +16,8 @@ from ...network.marched import MarchedNetwork
 from ...network.placed_march import PlacedMarch
 from ...problem.first_order import first_order
 from ...problem.problem import Problem
+from ..finer import CUT
+from ..followed import followed
 from ..settings import Settings
 from .level import Elements
 from .stepping import DiscreteMarch, march_discrete
@@ -40,12 +42,17 @@ def estimate_march(problem: Problem, mesh: SlabMesh, settings: Settings, network
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PcpinnWarning)
         space = space_of(*raised(system, mesh.space, elements), mesh.times)
+        most = mesh.space.cell_count * max(1.0, CUT[mesh.space.dimension] / space.size)
+        follows = followed(system, space.mesh, space.form.space, most)
+        if follows.mesh is not space.mesh:
+            space = space_of(*raised(system, follows.mesh, elements), mesh.times)
     order = max(_ORDER, settings.time.order + 1)
     if space.size * order * len(mesh.times) > _VALUES:
         raise PcpinnError("the finer march of an error estimate is too large", "compare with a march of half the steps")
     finest = march_discrete(space, "radau", order, mesh.times)
     shown = {f.name for f in problem.unknowns}
-    found = dict(zip((f.name for f in system.unknowns), march_distances(finest, network).tolist(), strict=True))
+    distances = march_distances(finest, network) + follows.hidden_part(space.form)
+    found = dict(zip((f.name for f in system.unknowns), distances.tolist(), strict=True))
     return {name: e for name, e in found.items() if name in shown and not problem.field(name).auxiliary}, space.size
 
 
