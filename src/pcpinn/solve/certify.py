@@ -30,10 +30,11 @@ from ..problem.problem import Problem
 from ..progress import Progress
 from ..solution.solution import Solution
 from .adapt.march_error import estimate_march
+from .afford import AFFORDABLE
+from .cost import judging_seconds
 from .finer import finer
 from .settings import Settings
 
-_AFFORDABLE_UNKNOWNS = {1: 10**6, 2: 400_000, 3: 80_000}
 _AFFORDABLE_SLABS = 10**6
 _STATES = 2  # of the answer, at which coefficients are looked at
 _STEP = 1e-4  # of the domain, for its slopes there
@@ -121,10 +122,17 @@ def estimate_error(
     judged = finer(problem, mesh, settings, _states(network, problem))
     form = judged.form
     by_slabs = isinstance(form, TimeSlabs)
-    if affordable and form.size > (_AFFORDABLE_SLABS if by_slabs else _AFFORDABLE_UNKNOWNS[mesh.dimension]):
+    if affordable and form.size > (_AFFORDABLE_SLABS if by_slabs else AFFORDABLE[mesh.dimension]):
         raise PcpinnError(
             f"a finer discretisation ({judged.how}) has {form.size} degrees of freedom, which would cost more than the solve "
             "itself",
+            "call pcpinn.certify(solution) if you want it all the same",
+        )
+    seconds, limit = judging_seconds(form.size, form.space.mesh.dimension), settings.run.time_limit
+    if affordable and seconds > limit:
+        raise PcpinnError(
+            f"on a finer discretisation ({judged.how}) it would take about {seconds:.2g} s, longer than the time limit of "
+            f"{limit:g} s",
             "call pcpinn.certify(solution) if you want it all the same",
         )
     equation = DiscreteEquation(form)

@@ -154,7 +154,8 @@ def _judge_march(solution: Solution, settings: Settings, options: Mapping[str, A
     assert solution.problem is not None
     assert isinstance(solution.mesh, SlabMesh)
     try:
-        fields, _ = estimate_march(solution.problem, solution.mesh, settings, solution.network)
+        limit = settings.run.time_limit
+        fields, _ = estimate_march(solution.problem, solution.mesh, settings, solution.network, limit)
     except PcpinnError as error:  # the answer stands without its estimate
         options["progress"].note(f"no error estimate: {error.problem}")
         return

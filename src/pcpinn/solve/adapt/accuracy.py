@@ -257,6 +257,7 @@ class Trainer:
         while (
             size < _NODES_PER_WEIGHT * weights
             and self.limits.affords(size * more, mesh.dimension)
+            and self.limits.in_time(size * more, mesh.dimension)
             and size * more <= most
         ):
             mesh, size = self.interfaces.settled(refined(mesh, shape_of(problem))), size * more

@@ -175,7 +175,8 @@ def _dense_mesh(problem: Problem, adapted: AdaptedMarch, units: int, limits: Lim
     mesh, finest = adapted.mesh, adapted.level.base.space
     size = finest.size // problem.components * mesh.cell_count // finest.mesh.cell_count
     shape = problem.domain.shape if isinstance(problem.domain, SpaceTime) else None
-    while size < 2 * units and limits.affords(size * 2**mesh.dimension, mesh.dimension):
+    d = mesh.dimension
+    while size < 2 * units and limits.affords(size * 2**d, d) and limits.in_time(size * 2**d, d):
         mesh, size = refined(mesh, shape), size * 2**mesh.dimension
     return mesh
 

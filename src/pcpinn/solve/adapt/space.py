@@ -29,6 +29,7 @@ from .pins import marked_but_for_pins
 from .trust import LEAST_TRUST, trust
 
 _BULK = 0.7
+_GROWS = {1: 1.0, 2: 1.35, 3: 1.7}  # power of the number of cells with which the time of a level grows
 _NEARLY_ALL = 0.6  # with more cells marked than this part, all are refined
 
 
@@ -90,6 +91,7 @@ def adapt(
     part, limited = LEAST_TRUST, None
     while True:
         progress.stage(f"mesh {len(levels) + 1}: {mesh.cell_count} cells")
+        limits.mark()
         try:
             level = _level(problem, mesh, elements, levels[-1] if levels else None, start)
         except (PcpinnError, MemoryError) as failure:
@@ -115,7 +117,10 @@ def adapt(
             chosen[:] = True
         finer = refined_where(mesh, chosen, problem)
         finer = finer if settled is None else settled(finer)
-        limited = limits.exceeded(level.fine.size * finer.cell_count / mesh.cell_count, mesh.dimension)
+        more = finer.cell_count / mesh.cell_count
+        limited = limits.exceeded(level.fine.size * more, mesh.dimension)
+        if limited is None and limits.would_exceed(more ** _GROWS[mesh.dimension]):
+            limited = "time"  # a level cannot be interrupted
         if limited is not None:
             break
         mesh = finer

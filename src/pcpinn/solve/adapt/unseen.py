@@ -18,7 +18,10 @@ def cut_first(problem: Problem, mesh: Mesh, elements: Elements, limits: Limits) 
     """A first mesh, cut where coefficients vary between points of quadrature."""
     space = Space(mesh, problem.unknowns, elements.degree, elements.quadrature, elements.element)
     d = mesh.dimension
-    most = _FIRST[d] * min(1.0, limits.memory / 4) * mesh.cell_count / space.size
+    dofs = _FIRST[d] * min(1.0, limits.memory / 4)
+    while dofs > space.size and not limits.in_time(dofs, d):
+        dofs /= 2
+    most = dofs * mesh.cell_count / space.size
     return followed(problem, mesh, space, max(most, mesh.cell_count), fit=False).mesh
 
 
