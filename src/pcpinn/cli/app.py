@@ -160,7 +160,7 @@ def prepare(
     with standard_output_kept_clean():
         changed = changes_with(changes, accuracy=accuracy)
         usual = ACCURACY if "accuracy" in changed else "default"
-        write_prepared(find_task(name, preset or usual, changed, method), out)
+        write_prepared(find_any_task(name, preset or usual, changed, method), out)
     print(out)
 
 
