@@ -158,7 +158,8 @@ def _judge_march(solution: Solution, settings: Settings, options: Mapping[str, A
     assert solution.problem is not None
     assert isinstance(solution.mesh, SlabMesh)
     try:
-        fields, _ = estimate_march(solution.problem, solution.mesh, settings, solution.network, options["progress"])
+        limit, progress = settings.run.time_limit, options["progress"]
+        fields, _ = estimate_march(solution.problem, solution.mesh, settings, solution.network, limit, progress)
     except PcpinnError as error:  # the answer stands without its estimate
         options["progress"].note(f"no error estimate: {error.problem}")
         return

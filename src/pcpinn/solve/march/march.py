@@ -106,7 +106,11 @@ def march(
             thetas = [fit_start(network, space, plan, initial, settings, progress, deadline)]
         except OutOfTime:
             raise MarchStopped(options.time_limit, 0, len(windows), training.seconds, kept=False) from None
-    errors = MarchErrors(space, plan, mesh.times, reference, recipe.split_errors)
+    errors = MarchErrors(space, plan, mesh.times, reference, recipe.split_errors, recipe.refresh)
+    if done is not None:
+        errors.restore(done.compared, len(reports))
+    if checkpoint is not None:
+        checkpoint.compared = errors.arrays
     progress.stage("marching", len(windows))
     known = initial[None].repeat(plan.steps.history, 1)
     every = recipe.refresh
@@ -144,7 +148,8 @@ def march(
                 reports.append(report)
                 thetas.append(network.theta.detach().clone())
             U = trainer.values()
-            errors.add(window, U, kept)
+            if number >= errors.windows:  # else it was compared before a resume
+                errors.add(window, U, kept)
             known = torch.cat([known, U])[-plan.steps.history :]
             loss = 0.5 * report.final**2
             if len(history.rows) == number:  # else it was done before a resume
