@@ -51,7 +51,9 @@ class Corrections:
     errors: Tensor
 
 
-def corrected(system: System, anchors: Anchors, v: Tensor, z: Tensor, at_zero: bool = False) -> Corrections:
+def corrected(
+    system: System, anchors: Anchors, v: Tensor, z: Tensor, at_zero: bool = False, damped: bool = True
+) -> Corrections:
     """Values v (S, N) corrected by Krylov steps; of a nonlinear family by one damped Newton step.
 
     Args:
@@ -59,16 +61,18 @@ def corrected(system: System, anchors: Anchors, v: Tensor, z: Tensor, at_zero: b
         v: values of the network.
         z: (S, K) scaled parameters.
         at_zero: take the linear part of a nonlinear family.
+        damped: shorten steps of Newton's method that are too long; if not, the target is the whole step.
     """
     mu = system.family.value(z)
     if system.linear or at_zero:
-        A = system.linearise(None, mu)
-        target = v - anchors.inverse(A, A.apply(v) - system.right_side(mu), z)
-        whole = target
+        A, at_rest = system.linearise_with(None, mu)
+        target = whole = v - anchors.inverse(A, A.apply(v) + at_rest, z)
     else:
-        A = system.linearise(v, mu)
-        correction = anchors.inverse(A, system.residual(v, mu), z)
-        target, whole = _damped(system, lambda r: anchors.inverse(A, r, z), v, correction, mu), v - correction
+        A, residual = system.linearise_with(v, mu)
+        correction = anchors.inverse(A, residual, z)
+        target = whole = v - correction
+        if damped:
+            target = _damped(system, lambda r: anchors.inverse(A, r, z), v, correction, mu)
     return Corrections(target, whole, system.relative(v - whole, whole))
 
 

@@ -54,6 +54,10 @@ class SlabSystem(SampledEquations[TimeSlabs]):
         """dF/du at u (S, N), or at zero."""
         return Derivative(self, u, mu.to(self.device))
 
+    def linearise_with(self, u: Tensor | None, mu: Tensor) -> tuple[Derivative, Tensor]:
+        """dF/du and F at u (S, N), or at zero."""
+        return self.linearise(u, mu), -self.right_side(mu) if u is None else self.residual(u, mu)
+
     def along(self, u: Tensor, v: Tensor, mu: Tensor) -> Tensor:
         """dF/du v at u: constraints are rows, their columns do not count elsewhere."""
         inner = v.clone()

@@ -20,6 +20,8 @@ from .dense import Architecture, DenseNetwork, perceptron_like, split_layers, we
 from .initialisation import initialise_layer
 from .recipe import MLP, NETWORKS, Place
 
+_BRANCH_WIDTH = 32
+
 
 class TrunkBranchNetwork(BoxedNetwork):
     """Weights theta: hidden layers of the trunk, then all layers of the branch, whose outputs are the trunk's last layer.
@@ -101,6 +103,11 @@ class TrunkBranchNetwork(BoxedNetwork):
     def combined(self, phi: Tensor, c: Tensor) -> Tensor:
         """(..., outputs) of phi (..., width) and c (..., outputs, width + 1)."""
         return ((c[..., :-1] * phi[..., None, :]).sum(-1) + c[..., -1]) * self.output_scale
+
+    def for_one(self, z: Tensor, x: Tensor) -> Tensor:
+        """z (K,), x (n, d) -> (n, outputs), differentiable in both: the branch is asked once."""
+        phi, c = self.hidden(self.theta, self.encode(x)), self.head(self.theta, z)
+        return nn.functional.linear(phi, c[:, :-1], c[:, -1]) * self.output_scale
 
     def place(self, points: Tensor) -> PlacedProduct:
         """The network at points (n, K + d) that stay where they are."""
@@ -233,15 +240,24 @@ class TrunkBranch(MLP):
 
     Attributes:
         width, depth: of the trunk; its width is the number of functions phi_k.
-        branch_width, branch_depth: of the network of the parameters; depth 0 for answers that are linear in them.
+        branch_depth: hidden layers of the network of the parameters; 0 for answers that are linear in them.
+        branch_width: units in each of them; 32 if not given.
     """
 
-    branch_width: int = 32
+    branch_width: int | None = None
     branch_depth: int = 2
 
     name: ClassVar[str] = "trunk-branch"
     positive: ClassVar[tuple[str, ...]] = ("width", "depth", "branch_width")
     not_negative: ClassVar[tuple[str, ...]] = ("branch_depth",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.branch_depth == 0 and self.branch_width is not None:
+            raise PcpinnError(
+                f"branch_width={self.branch_width} is of hidden layers, and branch_depth=0 has none",
+                "leave branch_width out, or give branch_depth=1 or more",
+            )
 
     def build(self, place: Place, seed: int, dtype: torch.dtype) -> DenseNetwork:
         """Raises: PcpinnError, since a single problem has no parameters for a branch."""
@@ -255,5 +271,5 @@ class TrunkBranch(MLP):
         """With weights drawn from a seed."""
         generator = torch.Generator().manual_seed(seed)
         box = list(place.lower), list(place.upper)
-        branch = self.branch_width, self.branch_depth
+        branch = self.branch_width or _BRANCH_WIDTH, self.branch_depth
         return TrunkBranchNetwork(self.architecture(place), *box, place.outputs, parameters, branch, generator, dtype)
