@@ -10,6 +10,7 @@ from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.system import linear_system
 from pcpinn.errors import AccuracyWarning
 from pcpinn.mesh.generate import generate_mesh
+from pcpinn.solve.settings import resolve
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +175,33 @@ def test_accuracy_that_is_not_reached_is_said():
         surrogate = pc.solve(line_family(), accuracy=1e-5, **QUICK, iterations=5)
     assert surrogate.verdict.limited_by == "iterations"
     assert surrogate.verdict.estimate > 1e-5
+
+
+def test_networks_grow_where_they_limit(monkeypatch, tmp_path):
+    """Nothing is gained with four units: the network grows, with the same function; stopped and resumed it is the same."""
+    from pcpinn.family import run
+
+    monkeypatch.setattr(run, "_WIDTHS", (4, 8))
+    monkeypatch.setattr(run, "NETWORK", pc.MLP(width=4, depth=1, features="none"))
+    choices = {k: v for k, v in QUICK.items() if k not in ("width", "depth")} | {"accuracy": 1e-4}
+    monkeypatch.setattr(run.FamilyRun, "_look", lambda self, e, done: "stagnation" if done == 20 else "iterations")
+    widths = []
+
+    def solved(iterations, **options):
+        with pytest.warns(AccuracyWarning):
+            found = pc.solve(line_family(), **choices, iterations=iterations, **options)
+        widths.append(found.network.architecture.width)
+        return found
+
+    monkeypatch.setattr(run, "resolve", lambda *a: resolve(*a).with_recipe("network", run.NETWORK))
+    whole = solved(40)
+    solved(30, out=tmp_path / "run")
+    resumed = solved(40, out=tmp_path / "run", resume=True)
+    assert widths == [8, 8, 8]
+    assert torch.equal(whole.network.theta, resumed.network.theta)
+    fresh = whole.result["family"]["fresh_errors"]
+    assert abs(np.mean(fresh[20:22]) / np.mean(fresh[18:20]) - 1) < 0.5  # no jump where it grows
+    assert pc.load(tmp_path / "run").at([0.0, 1.0]).network.architecture.width == 8
 
 
 def test_coarse_meshes_are_blamed():

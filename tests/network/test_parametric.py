@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from pcpinn.network.grow import widened
 from pcpinn.network.recipe import MLP, Place
 from pcpinn.network.trunk_branch import PlacedProduct, TrunkBranch
 from pcpinn.solution.folder import read_network, write_network
@@ -57,6 +58,15 @@ def test_a_grid_of_parameters_and_places():
     assert torch.allclose(placed.evaluate(theta), network(both), atol=1e-14)
     few = both[[0, 4]]  # not a grid
     assert torch.allclose(network.place(few).evaluate(theta), network(few), atol=1e-14)
+
+
+def test_wider_networks_are_the_same_function(network):
+    _, _, both = points()
+    grown = widened(network, 9, seed=1)
+    assert grown.parameter_count > network.parameter_count
+    assert torch.allclose(grown(both), network(both), atol=1e-14)
+    (slope,) = torch.autograd.grad(grown(both).square().sum(), grown.theta)
+    assert (slope != 0).sum() > network.parameter_count  # new units learn
 
 
 def test_jacobian(network):

@@ -266,8 +266,8 @@ class Surrogate(Solution):
         return self.kept["estimator"]
 
     def _single_network(self) -> Any:
-        """The recipe of the perceptron that `at` gives."""
-        return Settings.from_dict(self.settings).network.of_one()
+        """The recipe of the perceptron that `at` gives; networks may have grown since they were set up."""
+        return replace(Settings.from_dict(self.settings).network.of_one(), width=self.network.architecture.width)
 
     def _single_settings(self) -> dict[str, Any]:
         """Settings of a single problem with the same mesh and network, for what is asked of a solution."""

@@ -61,7 +61,7 @@ class TrunkBranchNetwork(BoxedNetwork):
         self._trunk_shapes = hidden
         self._branch_shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
         theta = torch.empty(sum(o * i + o for o, i in (*hidden, *self._branch_shapes)), dtype=torch.float64)
-        for weight, bias in (*self._layers(theta)[0], *self._layers(theta)[1]):
+        for weight, bias in (*self.layers(theta)[0], *self.layers(theta)[1]):
             initialise_layer(weight, bias, architecture.initialisation, generator)
         self.theta = nn.Parameter(theta.to(dtype))
         self._activation = ACTIVATIONS[architecture.activation]
@@ -71,7 +71,7 @@ class TrunkBranchNetwork(BoxedNetwork):
         """Number K + d of coordinates: parameters first."""
         return self.numbers + len(self.centre)
 
-    def _layers(self, theta: Tensor) -> tuple[list[tuple[Tensor, Tensor]], list[tuple[Tensor, Tensor]]]:
+    def layers(self, theta: Tensor) -> tuple[list[tuple[Tensor, Tensor]], list[tuple[Tensor, Tensor]]]:
         """Of the trunk (hidden ones) and of the branch."""
         at = sum(o * i + o for o, i in self._trunk_shapes)
         return split_layers(theta[:at], self._trunk_shapes), split_layers(theta[at:], self._branch_shapes)
@@ -92,11 +92,11 @@ class TrunkBranchNetwork(BoxedNetwork):
 
     def hidden(self, theta: Tensor, encoded: Tensor, fused: bool = False) -> Tensor:
         """phi (..., width) at encoded places."""
-        return _through(self._layers(theta)[0], encoded, self._activation.fused if fused else self._activation.value)
+        return _through(self.layers(theta)[0], encoded, self._activation.fused if fused else self._activation.value)
 
     def head(self, theta: Tensor, z: Tensor, fused: bool = False) -> Tensor:
         """c (..., outputs, width + 1) for scaled parameters (..., K)."""
-        *inner, (weight, bias) = self._layers(theta)[1]
+        *inner, (weight, bias) = self.layers(theta)[1]
         a = _through(inner, z, self._activation.fused if fused else self._activation.value)
         return nn.functional.linear(a, weight, bias).unflatten(-1, (self.outputs, -1))
 
@@ -117,7 +117,7 @@ class TrunkBranchNetwork(BoxedNetwork):
     def jacobian(self, x: Tensor, component: Tensor, dtype: torch.dtype | None = None) -> Tensor:
         """d u_component / d theta at points (n, K + d), one output each (n,): (n, p) of `dtype`. An ansatz is not in it."""
         K, activation = self.numbers, self._activation
-        trunk, branch = self._layers(self.theta)
+        trunk, branch = self.layers(self.theta)
         result = torch.empty(len(x), self.parameter_count, dtype=dtype or x.dtype, device=x.device)
         at = sum(o * i + o for o, i in self._trunk_shapes)
         seen, slopes = _swept(trunk, self.encode(x[:, K:]), activation, last_is_linear=False)
@@ -152,7 +152,7 @@ class TrunkBranchNetwork(BoxedNetwork):
         """The perceptron of x for parameters z (K,): the trunk with the last layer that the branch gives it."""
         network = perceptron_like(self)
         *hidden, (weight, bias) = network.layers(network.theta)
-        for (v, c), (w, b) in zip(hidden, self._layers(self.theta)[0], strict=True):
+        for (v, c), (w, b) in zip(hidden, self.layers(self.theta)[0], strict=True):
             v.copy_(w)
             c.copy_(b)
         head = self.head(self.theta, z.to(self.theta))
