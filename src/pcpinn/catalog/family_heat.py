@@ -47,8 +47,8 @@ FAMILIES.register(
         queries={"quick": 6, "default": 50},
         presets={
             "quick": {
-                "cells": (24, 1), "degree": 4, "steps": 3, "order": 2, "samples": 6, "sample": 3000, "width": 24,
-                "features": "series", "feature_count": 16, "iterations": 120, "time_limit": 20.0,
+                "cells": (24, 1), "degree": 4, "steps": 3, "order": 2, "samples": 6, "sample": 2000, "width": 20,
+                "features": "series", "feature_count": 16, "validation": 16, "iterations": 120, "time_limit": 20.0,
             },
             "default": {
                 "cells": (40, 2), "degree": 4, "steps": 5, "order": 3, "samples": 24, "sample": 24_000, "width": 48, "depth": 4,
