@@ -133,6 +133,7 @@ class Method:
         family: whether it is for families of problems.
         presets: what it changes of presets that were made for another method, by preset.
         mesh: makes the mesh that it takes from problem and settings; None: that of its discretisation.
+        steady: whether it refuses problems that depend on time.
     """
 
     name: str
@@ -142,6 +143,7 @@ class Method:
     family: bool = False
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     mesh: Callable[[Problem, Any], AnyMesh] | None = None
+    steady: bool = False
 
 
 METHODS: Registry[Method] = Registry("method", "methods")
