@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
 
-.PHONY: help demo test lint docs lint-container bundle bundle-bench slurm-up slurm-down test-slurm clean
+.PHONY: help demo test lint docs lint-container bundle bundle-bench slurm-up slurm-down test-slurm package test-package clean
 
 help:
 	@echo "make demo   solve a real problem, write a picture and a report into demo/"
@@ -17,6 +17,8 @@ help:
 	@echo "make bundle-bench build/bundle-bench: what DeepXDE needs there (Python 3.12), for benchmarks/error_against_time.py"
 	@echo "make slurm-up install and start a Slurm of one node on this machine (Debian, as root); make slurm-down stops it"
 	@echo "make test-slurm a sweep on it with workers and controllers killed, beside a local one; two to four minutes"
+	@echo "make package dist/: wheel and source archive"
+	@echo "make test-package installs them into an environment of their own and solves there; minutes, needs a package index"
 	@echo "make clean  remove .venv, demo/ and caches"
 
 $(STAMP): pyproject.toml constraints.txt
@@ -76,5 +78,12 @@ slurm-down:
 test-slurm: $(STAMP)
 	OMP_NUM_THREADS=1 timeout --kill-after=10 300 $(BIN)/python -m pytest --tb=short tests/cluster/real_slurm.py
 
+# Without isolation: setuptools of the environment builds, and nothing is fetched.
+package: $(STAMP)
+	rm -rf dist && $(BIN)/python tests/package/wheels.py dist
+
+test-package: $(STAMP)
+	$(BIN)/python -m pytest --tb=short tests/package/real_install.py
+
 clean:
-	rm -rf $(VENV) demo build docs/auto_gallery .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo dist build docs/auto_gallery .pytest_cache .mypy_cache .ruff_cache

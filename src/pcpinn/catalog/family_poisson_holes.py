@@ -20,14 +20,10 @@ _RADIUS, _REACH = 0.1, 0.19  # of the reference's holes, and how far from their 
 
 def _moved(X: Tensor, scale: Tensor) -> Tensor:
     """Places around each hole move away from its centre: by `scale` at its rim, not at all beyond the reach."""
-    x = X
-    for a, b in _CENTRES:
-        d = X - torch.tensor([a, b], dtype=X.dtype, device=X.device)
-        r2 = (d @ d).clamp(min=1e-12)
-        s = ((_REACH**2 - r2) / (_REACH**2 - _RADIUS**2)).clamp(min=0.0)
-        fade = s**2 * (3 - 2 * s.clamp(max=1.0))
-        x = x + (scale - 1) * fade * d
-    return x
+    d = X - torch.tensor(_CENTRES, dtype=X.dtype, device=X.device)  # from each of them
+    s = torch.relu((_REACH**2 - (d * d).sum(1)) / (_REACH**2 - _RADIUS**2))
+    fade = s * s * (3 - 2 * s)
+    return X + (scale - 1) * (fade[:, None] * d).sum(0)
 
 
 def family() -> Family:

@@ -42,7 +42,7 @@ FAMILIES.register(
         presets={
             "quick": {
                 "cells": (16, 16), "degree": 2, "network": "trunk-branch", "branch_depth": 0, "width": 16, "depth": 2,
-                "samples": 48, "sample": 5000, "iterations": 80, "time_limit": 20.0,
+                "samples": 24, "sample": 1500, "validation": 16, "iterations": 80, "time_limit": 20.0,
             },
             "default": {
                 "cells": (24, 24), "degree": 3, "network": "trunk-branch", "branch_depth": 0, "width": 110, "depth": 2,

@@ -59,8 +59,8 @@ FAMILIES.register(
         queries={"quick": 12, "default": 100},
         presets={
             "quick": {
-                "size": 0.12, "degree": 3, "network": "trunk-branch", "branch_depth": 0, "width": 12, "depth": 2,
-                "samples": 16, "sample": 5000, "iterations": 80, "time_limit": 20.0,
+                "size": 0.12, "degree": 3, "network": "trunk-branch", "branch_depth": 0, "width": 8, "depth": 2,
+                "samples": 12, "sample": 1500, "validation": 16, "iterations": 80, "time_limit": 20.0,
             },
             "default": {
                 "size": 0.055, "degree": 4, "network": "trunk-branch", "branch_depth": 0, "width": 64, "depth": 2,

@@ -119,9 +119,12 @@ def read_prepared(
     return replace(task, record={**task.record, "set": together})
 
 
-def is_prepared_family(path: Path) -> bool:
-    """Whether a prepared file holds a family of problems."""
-    return read_tensors(path)[1].get("family") is not None
+def prepared_family(path: Path) -> str | None:
+    """The name of the family of problems in a prepared file; None where it holds a single problem."""
+    metadata = read_tensors(path)[1]
+    if metadata.get("family") is None:
+        return None
+    return str((metadata.get("record") or {}).get("problem"))
 
 
 def _read_problem(

@@ -104,9 +104,9 @@ class Estimator:
     def _errors(self, z: Tensor) -> dict[str, Tensor]:
         (coarse, P, nodal), (fine, Q, _) = self._coarse, self._fine
         v = nodal.values(z)
-        here = corrected(coarse, P, v, z)
+        here = corrected(coarse, P, v, z, damped=False)
         w = self._fine_nodal.values(z)
-        there = corrected(fine, Q, w, z)
+        there = corrected(fine, Q, w, z, damped=False)
         raised = self._raised(here.whole)
         return {
             "total": there.errors,

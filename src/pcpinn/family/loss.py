@@ -51,7 +51,9 @@ class Corrections:
     errors: Tensor
 
 
-def corrected(system: System, anchors: Anchors, v: Tensor, z: Tensor, at_zero: bool = False) -> Corrections:
+def corrected(
+    system: System, anchors: Anchors, v: Tensor, z: Tensor, at_zero: bool = False, damped: bool = True
+) -> Corrections:
     """Values v (S, N) corrected by Krylov steps; of a nonlinear family by one damped Newton step.
 
     Args:
@@ -59,16 +61,18 @@ def corrected(system: System, anchors: Anchors, v: Tensor, z: Tensor, at_zero: b
         v: values of the network.
         z: (S, K) scaled parameters.
         at_zero: take the linear part of a nonlinear family.
+        damped: shorten steps of Newton's method that are too long; if not, the target is the whole step.
     """
     mu = system.family.value(z)
     if system.linear or at_zero:
-        A = system.linearise(None, mu)
-        target = v - anchors.inverse(A, A.apply(v) - system.right_side(mu), z)
-        whole = target
+        A, at_rest = system.linearise_with(None, mu)
+        target = whole = v - anchors.inverse(A, A.apply(v) + at_rest, z)
     else:
-        A = system.linearise(v, mu)
-        correction = anchors.inverse(A, system.residual(v, mu), z)
-        target, whole = _damped(system, lambda r: anchors.inverse(A, r, z), v, correction, mu), v - correction
+        A, residual = system.linearise_with(v, mu)
+        correction = anchors.inverse(A, residual, z)
+        target = whole = v - correction
+        if damped:
+            target = _damped(system, lambda r: anchors.inverse(A, r, z), v, correction, mu)
     return Corrections(target, whole, system.relative(v - whole, whole))
 
 
@@ -98,6 +102,7 @@ class FamilyLoss(Loss):
 
     Attributes:
         fresh: the mean error over parameters that the network had not seen, before each step.
+        since: steps that were taken with smaller networks.
     """
 
     rule = Nielsen()
@@ -114,6 +119,7 @@ class FamilyLoss(Loss):
         self._choose = choose
         self.nodal = NodalNetwork(network, system.nodes)
         self.fresh: list[float] = []
+        self.since = 0
         self._anchor_u: Tensor | None = None
         self._inner: LeastSquares | None = None
         self._sum, self._settled = torch.zeros_like(network.theta.detach()), 0
@@ -225,17 +231,24 @@ class FamilyLoss(Loss):
             "fresh": torch.tensor(self.fresh, dtype=torch.float64),
             "sum": self._sum,
             "settled": torch.tensor(self._settled),
+            "since": torch.tensor(self.since),
         }
         if self._anchor_u is None:
             return own
         quality = torch.tensor(self.anchors.quality, dtype=torch.float64)
         return {**own, "anchor_u": self._anchor_u, "anchor_z": self.anchors.z, "anchor_quality": quality}
 
+    def continued_by(self, other: FamilyLoss) -> None:
+        """Hand over to the loss of a larger network: what was drawn and seen stays."""
+        other.fresh, other.since, other._settled = self.fresh, len(self.fresh), self._settled
+        other._anchor_u, other._choose = self._anchor_u, self._choose
+
     def restore(self, state: dict[str, Tensor]) -> None:
         """Inverse of `state`."""
         self.sampling.restore(state)
         self.fresh = state["fresh"].tolist()
         self._sum, self._settled = state["sum"].to(self._sum).clone(), int(state["settled"])
+        self.since = int(state["since"])
         if "anchor_u" in state:
             u = state["anchor_u"].to(self.system.device)
             if self._anchor_u is None or u.shape != self._anchor_u.shape or not torch.equal(u, self._anchor_u):

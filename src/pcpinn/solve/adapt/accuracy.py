@@ -22,6 +22,7 @@ from ...problem.problem import Problem
 from ...progress import Progress
 from ...solution.solution import Solution
 from ...solution.verdict import Verdict, judge
+from ..followed import looked_at
 from ..loss import preconditioned_loss
 from ..quantity.goal import Goal
 from ..run import run
@@ -37,6 +38,7 @@ from .plan_file import SteadyPlan
 from .singular import singular_points
 from .space import Adapted, adapt, refined_where, shape_of
 from .unfinished import Unfinished
+from .unseen import SAFE, cut_first, say_unseen
 from .wish import Wish
 
 _DISCRETE = 0.35  # parts of the accuracy for the discretisation and the training; with the safety they fill it
@@ -63,7 +65,7 @@ def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progres
     interfaces = interfaces_of(problem)
 
     def plan() -> Adapted:
-        mesh = interfaces.first_mesh(problem, settings, wish.mesh)
+        mesh = cut_first(problem, interfaces.first_mesh(problem, settings, wish.mesh), elements, limits)
         return adapt(problem, mesh, elements, target, limits, progress, wish.start, goal, interfaces.settled)
 
     adapted = unfinished.plan(SteadyPlan(problem, elements), plan)
@@ -104,6 +106,9 @@ class Trainer:
         self.problem, self.wish, self.adapted = problem, wish, adapted
         self.limits, self.progress, self.goal = limits, progress, goal
         self.unfinished = unfinished or Unfinished()
+        level = adapted.level
+        self.unseen = looked_at(problem, level.fine.space).hidden_part(level.fine, level.better)
+        say_unseen(self.unseen, wish.accuracy, progress)
         self.rounds: list[dict[str, Any]] = []
 
     def solution(self) -> Solution:
@@ -123,7 +128,8 @@ class Trainer:
                 self.progress.note(f"width {width}: {error.problem}; the answer before stands")
                 break
             fields, training = self._errors(level, solution)
-            limited = self.adapted.limited_by or (self._blame(solution, training) if self.goal is None else "mesh")
+            limited = "mesh" if self.unseen > SAFE * wish.accuracy else self.adapted.limited_by
+            limited = limited or (self._blame(solution, training) if self.goal is None else "mesh")
             judged = counted(self.problem, fields)
             solution.result["errors"]["estimate"] = judge(None, judged, limited).estimate
             if self.goal is None:
@@ -263,6 +269,7 @@ class Trainer:
         while (
             size < _NODES_PER_WEIGHT * weights
             and self.limits.affords(size * more, mesh.dimension)
+            and self.limits.in_time(size * more, mesh.dimension)
             and size * more <= most
         ):
             mesh, size = self.interfaces.settled(refined(mesh, shape_of(problem))), size * more
@@ -277,7 +284,7 @@ class Trainer:
     def _errors(self, level: Level, solution: Solution) -> tuple[dict[str, float], float]:
         """Estimated total error by field, and the largest distance from the discrete solution."""
         from_better, from_discrete = level.distances_of(_values(solution))
-        total = from_better + (1 / self.adapted.trust - 1) * level.errors
+        total = from_better + (1 / self.adapted.trust - 1) * level.errors + self.unseen
         names = (f.name for f in self.problem.unknowns)
         return dict(zip(names, total.tolist(), strict=True)), float(from_discrete.max())
 

@@ -30,6 +30,8 @@ from .pins import marked_but_for_pins
 from .trust import LEAST_TRUST, trust
 
 _BULK = 0.7
+_GROWS = {1: 1.0, 2: 1.35, 3: 1.7}  # power of the number of cells with which the time of a level grows: with factors
+_ITERATED = 1.2  # and with multigrid
 _NEARLY_ALL = 0.6  # with more cells marked than this part, all are refined
 
 
@@ -91,6 +93,7 @@ def adapt(
     part, limited = LEAST_TRUST, None
     while True:
         progress.stage(f"mesh {len(levels) + 1}: {mesh.cell_count} cells")
+        limits.mark()
         try:
             level = _level(problem, mesh, elements, levels[-1] if levels else None, start)
         except (PcpinnError, MemoryError) as failure:
@@ -117,8 +120,10 @@ def adapt(
             chosen[:] = True
         finer = refined_where(mesh, chosen, problem)
         finer = finer if settled is None else settled(finer)
-        size = level.fine.size * finer.cell_count / mesh.cell_count
-        limited = limits.exceeded(size, mesh.dimension, iterated=level.iterated)
+        more, d = finer.cell_count / mesh.cell_count, mesh.dimension
+        limited = limits.exceeded(level.fine.size * more, d, iterated=level.iterated)
+        if limited is None and limits.would_exceed(more ** (_ITERATED if level.iterated else _GROWS[d])):
+            limited = "time"  # a level cannot be interrupted
         if limited is not None:
             break
         mesh = finer
