@@ -21,6 +21,7 @@ FREE = (
     "terminal",
     "interrupt",
     "lock",
+    "team",
 )  # may be imported by all rooms
 FILES = sorted(ROOT.rglob("*.py"))
 

@@ -60,7 +60,16 @@ def run(
     `relinearised` makes the losses of Newton's steps; without it a nonlinear problem is trained in one go. All but this and
     the first are arguments of `pcpinn.solve`.
     """
-    own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record, resume=resume)
+    own = Run(
+        settings,
+        problem.name,
+        problem.unknowns,
+        out=out,
+        progress=progress,
+        record=record,
+        resume=resume,
+        shared=relinearised is not None,
+    )
     options, progress = settings.run, own.progress
     check_training(problem, settings, reference, mesh)
     mesh = own.mesh_of(problem, mesh, lambda: make_mesh(problem, settings))
@@ -100,7 +109,9 @@ def run(
 
     progress.stage("errors")
     errors = measure(loss, system, reference)
-    certificate = affordable_estimate(network, problem, mesh, settings, progress)
+    certificate = own.team.lead_object(
+        affordable_estimate(network, problem, mesh, settings, progress) if own.team.first else None
+    )
     if certificate is not None:
         errors["estimate"] = certificate.estimate
         if network.parameter_count > system.size and certificate.estimate > 5 * (errors["training"] or math.inf):
