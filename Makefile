@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint lint-container bundle bundle-bench slurm-up slurm-down test-slurm clean
+.PHONY: help demo test lint lint-container bundle bundle-bench slurm-up slurm-down test-slurm test-together clean
 
 help:
 	@echo "make demo   solve a real problem, write a picture and a report into demo/"
@@ -15,6 +15,7 @@ help:
 	@echo "make bundle-bench build/bundle-bench: what DeepXDE needs there (Python 3.12), for benchmarks/error_against_time.py"
 	@echo "make slurm-up install and start a Slurm of one node on this machine (Debian, as root); make slurm-down stops it"
 	@echo "make test-slurm a sweep on it with workers and controllers killed, beside a local one; two to four minutes"
+	@echo "make test-together one problem on up to four processes (torchrun): killed, interrupted, resumed on fewer; some minutes"
 	@echo "make clean  remove .venv, demo/ and caches"
 
 $(STAMP): pyproject.toml constraints.txt
@@ -59,6 +60,9 @@ slurm-up:
 
 slurm-down:
 	@.ci/slurm-up down
+
+test-together: $(STAMP)
+	OMP_NUM_THREADS=1 PYTHONPATH=tests/solve timeout --kill-after=10 900 $(BIN)/python -m pytest --tb=short tests/cli/several_processes.py
 
 test-slurm: $(STAMP)
 	OMP_NUM_THREADS=1 timeout --kill-after=10 300 $(BIN)/python -m pytest --tb=short tests/cluster/real_slurm.py

@@ -23,10 +23,11 @@ class Team:
         rank: number of this member; the first, 0, is the one that writes.
         size: how many there are.
         alone: whether nothing has to be exchanged at all; a group of one process exchanges with itself, as a test of the way.
-        sent: bytes that this member has sent so far.
+        sent, calls: bytes that this member has sent to others so far, and in how many exchanges.
     """
 
-    rank, size, sent = 0, 1, 0
+    rank, size = 0, 1
+    sent, calls = 0, 0
     alone = True
 
     @property
@@ -89,7 +90,10 @@ class Processes(Team):
 
     def __init__(self) -> None:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
-        self.sent = 0
+        self.sent, self.calls = 0, 0
+
+    def _count(self, bytes_sent: int) -> None:
+        self.sent, self.calls = self.sent + bytes_sent, self.calls + 1
 
     def sum(self, x: Tensor) -> Tensor:
         """Each member adds up its piece in the order of members and hands it round: as much traffic as a ring has."""
@@ -99,18 +103,18 @@ class Processes(Team):
         padded.view(-1)[: flat.numel()] = flat
         received = torch.empty_like(padded)
         dist.all_to_all_single(received, padded)
+        self._count((self.size - 1) * piece * x.element_size())
         own = received[0].clone()
         for other in received[1:]:
             own += other
         result = self.gather(own, [piece] * self.size)
-        self.sent += (self.size - 1) * piece * x.element_size()
         return result[: flat.numel()].reshape(x.shape)
 
     def swap(self, x: Tensor, send: Sequence[int], receive: Sequence[int]) -> Tensor:
         """By one exchange with all members."""
         result = x.new_empty(sum(receive), *x.shape[1:])
         dist.all_to_all_single(result, x.contiguous(), list(receive), list(send))
-        self.sent += (len(x) - send[self.rank]) * x[:1].numel() * x.element_size()
+        self._count((len(x) - send[self.rank]) * x[:1].numel() * x.element_size())
         return result
 
     def gather(self, x: Tensor, counts: Sequence[int]) -> Tensor:
@@ -126,14 +130,14 @@ class Processes(Team):
             whole = [torch.empty_like(padded) for _ in counts]
             dist.all_gather(whole, padded)
             pieces = [w[:n] for w, n in zip(whole, counts, strict=True)]
-        self.sent += (self.size - 1) * x.numel() * x.element_size()
+        self._count((self.size - 1) * x.numel() * x.element_size())
         return torch.cat(pieces)
 
     def lead(self, x: Tensor) -> Tensor:
         """What the first member has."""
         result = x.detach().clone().contiguous()
         dist.broadcast(result, 0)
-        self.sent += result.numel() * result.element_size() if self.first else 0
+        self._count(result.numel() * result.element_size() if self.first else 0)
         return result
 
     def lead_object(self, value: Any) -> Any:

@@ -25,6 +25,7 @@ from ..team import Team, present_team
 
 COMMANDS = ("solve", "resume")
 _FROM_TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+_FINISHED = (None, 0, 1, 3)  # codes of a run that has ended by itself, whatever came of it
 _BEAT = 0.5  # seconds between two signs of life
 _SILENT = 3.0  # seconds after which a process that gave none is gone
 _LOST = ("closed by peer", "reset by peer", "Connection refused", "Broken pipe", "NCCL", "gloo", "Timed out")
@@ -56,7 +57,7 @@ def member_of_team(arguments: Sequence[str]) -> Iterator[None]:
         member.join(arguments)
         yield
     except SystemExit as end:
-        if not end.code and present_team().size > 1:
+        if end.code in _FINISHED and not present_team().alone:
             dist.barrier()  # the first one may still be writing
         raise
     except PcpinnError:
