@@ -32,7 +32,7 @@ from pcpinn.solve.loss import preconditioned_loss
 from pcpinn.team import present_team
 from pcpinn.train import Adam, GaussNewton
 
-PAIRS = {"gauss-newton": 3, "adam": 2}  # products with A and P or their transposes in a step; one trial of Gauss-Newton
+PAIRS = {"gauss-newton": 2, "adam": 2}  # times A and P, or their transposes, in a step: value and gradient
 _STEPS = 4
 
 
@@ -79,9 +79,9 @@ class Task:
     def exchanges(self, optimiser: str) -> int:
         """Per process and step: a halo is one, a sum two (pieces there, sums back)."""
         pairs = PAIRS[optimiser]
-        numbers = 2 * 2 + 2  # losses, the clock, interrupts
-        more = 2 * 3 + 2 if optimiser == "gauss-newton" else 2  # Gram matrix, gradients, the first one's solutions
-        return pairs * (3 + 2 * 2) + numbers + more
+        # the loss, before and after; Gram matrix, gradient, second derivative; solutions of the first process
+        sums, told = (5, 2) if optimiser == "gauss-newton" else (2, 0)
+        return pairs * (3 + 2 * 2) + 2 * sums + told
 
 
 def _sum(count: float, processes: int) -> float:
@@ -202,7 +202,8 @@ def member(out: Path, store: str, rank: int, processes: int, sizes: list[int]) -
             facts = {"processes": processes, "dofs": system.size, "weights": loss.network.parameter_count}
             facts |= {"coarse": coarse, "optimiser": optimiser.name, "seconds": round(seconds, 4)}
             facts |= {"bytes": (team.sent - sent) / _STEPS, "bytes_of_model": round(model)}
-            facts |= {"exchanges": (team.calls - calls) / _STEPS, "load": round(os.getloadavg()[0], 1)}
+            facts |= {"exchanges": (team.calls - calls) / _STEPS, "exchanges_of_model": task.exchanges(optimiser.name)}
+            facts |= {"load": round(os.getloadavg()[0], 1)}
             rows.append(facts)
             if rank == 0:
                 print(facts, flush=True)

@@ -50,7 +50,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = []
     cases: dict[str, dict[str, Any]] = {
-        "reaction": {"iterations": 40, "width": 16, "depth": 2, "degree": 1},
+        "reaction": {"iterations": 40, "width": 10, "depth": 2, "degree": 1, "cells": (48, 48)},
         "reaction, degree 2": {"iterations": 60, "width": 16, "depth": 2},
         "burgers1d": {},
         "poisson2d-c": {"iterations": 60, "width": 20},

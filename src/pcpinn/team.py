@@ -137,7 +137,7 @@ class Processes(Team):
         """What the first member has."""
         result = x.detach().clone().contiguous()
         dist.broadcast(result, 0)
-        self._count(result.numel() * result.element_size() if self.first else 0)
+        self._count(result.numel() * result.element_size() if self.first and self.size > 1 else 0)
         return result
 
     def lead_object(self, value: Any) -> Any:

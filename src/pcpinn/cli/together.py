@@ -24,7 +24,7 @@ from ..interrupt import raise_terminated
 from ..team import Team, present_team
 
 COMMANDS = ("solve", "resume")
-_FROM_TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+_FROM_TORCHRUN = ("TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 _FINISHED = (None, 0, 1, 3)  # codes of a run that has ended by itself, whatever came of it
 _BEAT = 0.5  # seconds between two signs of life
 _SILENT = 3.0  # seconds after which a process that gave none is gone

@@ -82,6 +82,7 @@ class Halo:
         self._send: list[int] = team.swap(asked, ones, ones).tolist() if not team.alone else [0]
         numbers = torch.from_numpy(position)
         self._to_send = team.swap(numbers, self._receive, self._send) - int(starts[team.rank])
+        self._sending: dict[torch.device, Tensor] = {}
         self._place = np.full(len(shards.order), -1, dtype=np.int64)
         self._place[shards.here] = np.arange(shards.size)
         self._place[shards.order[position]] = shards.size + np.arange(len(position))
@@ -91,11 +92,16 @@ class Halo:
         """Where degrees of freedom, by their numbers in the whole, stand in what `extend` gives."""
         return self._place[wanted]
 
+    def _sent_from(self, device: torch.device) -> Tensor:
+        if device not in self._sending:
+            self._sending[device] = self._to_send.to(device)
+        return self._sending[device]
+
     def extend(self, x: Tensor) -> Tensor:
         """(n, ...) -> (n + g, ...)."""
         if self._team.alone:
             return x
-        return torch.cat([x, self._team.swap(x[self._to_send.to(x.device)], self._send, self._receive)])
+        return torch.cat([x, self._team.swap(x[self._sent_from(x.device)], self._send, self._receive)])
 
     def collect(self, y: Tensor) -> Tensor:
         """The transpose of `extend`: (n + g, ...) -> (n, ...), contributions added in the order of members."""
@@ -103,7 +109,7 @@ class Halo:
             return y
         n = self._shards.size
         received = self._team.swap(y[n:], self._receive, self._send)
-        result, to = y[:n].clone(), self._to_send.to(y.device)
+        result, to = y[:n].clone(), self._sent_from(y.device)
         start = 0
         for count in self._send:  # a member never sends one number twice: each addition has one order
             result.index_add_(0, to[start : start + count], received[start : start + count])

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from ..discretize.discrete_equation import DiscreteEquation
 from ..discretize.discretisation import Discretisation, check_functions
 from ..discretize.equation import Matrix
+from ..discretize.finite_elements import FiniteElements
 from ..discretize.linear_solves import solve_krylov
 from ..discretize.newton import Solve
 from ..discretize.newton import direct as by_factors
@@ -74,7 +75,10 @@ def run(
     check_training(problem, settings, reference, mesh)
     mesh = own.mesh_of(problem, mesh, lambda: make_mesh(problem, settings))
     progress.stage("assembly")
-    system = _first_system(make_discretisation(problem, mesh, settings), start)
+    discretisation = make_discretisation(problem, mesh, settings)
+    if isinstance(discretisation, FiniteElements):
+        discretisation.team = own.team
+    system = _first_system(discretisation, start)
     progress.stage("preconditioner")
     network = make_network(problem, mesh, settings)
     if start is not None and take_over(network, start) and relinearised is not None:
