@@ -11,7 +11,7 @@ from typing import Any
 
 from ..catalog import FAMILIES, find_any, find_entry
 from ..catalog.entry import ACCURACY
-from ..catalog.prepared import SUFFIX, read_prepared
+from ..catalog.prepared import SUFFIX, is_prepared_family, read_prepared
 from ..catalog.task import find_task
 from ..errors import PcpinnError
 from ..solve.method import FAMILY_METHODS
@@ -142,7 +142,8 @@ def _problems(request: Request, ablation: Ablation | None) -> Iterable[str]:
 
 def _methods(request: Request, problem: str) -> tuple[str, ...]:
     """Those that are asked for; of a family its own, in the place of that of single problems, and by default all it has."""
-    if problem not in FAMILIES:
+    prepared = problem.endswith(SUFFIX) and is_prepared_family(Path(problem))
+    if problem not in FAMILIES and not prepared:
         return request.methods or ("pcpinn",)
     if request.methods is None:
         return tuple(FAMILY_METHODS.names())

@@ -48,14 +48,14 @@ FAMILIES.register(
         conditions="u = 1 on the square, u = 0 on the disks",
         family=family(),
         fine={"size": 0.035, "degree": 4, "curvature": 5.0},
-        queries={"quick": 24, "default": 200},
+        queries={"quick": 24, "default": 100},
         presets={
             "quick": {
                 "size": 0.08, "degree": 3, "samples": 8, "sample": 3000, "width": 18, "iterations": 120, "time_limit": 20.0,
             },
             "default": {
-                "size": 0.05, "degree": 3, "curvature": 5.0, "samples": 24, "width": 64, "depth": 4, "iterations": 400,
-                "time_limit": 120.0,
+                "size": 0.05, "degree": 3, "curvature": 5.0, "samples": 24, "sample": 24_000, "width": 48, "depth": 4,
+                "iterations": 800, "time_limit": 300.0,
             },
         },
         remark="PINNacle scales the whole domain (by 1, 2, 4, 8, 16), which changes nothing but units; here the holes change.",

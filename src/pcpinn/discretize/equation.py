@@ -41,6 +41,15 @@ class Nodes:
         return Nodes(self.points[used[order]], rank[point_of], self.component_of[rows])
 
 
+@dataclass(frozen=True)
+class TensorNodes:
+    """The same as tensors of a device: for those that change from step to step."""
+
+    points: Tensor
+    point_of: Tensor
+    component_of: Tensor
+
+
 class Matrix(Protocol[V]):
     """A = dF/du: its products, and all of it for those who factorise."""
 

@@ -81,8 +81,9 @@ class Estimator:
         """The finer discretisation in words."""
         return self._fine[2]
 
-    def forget(self) -> None:
-        """P of a nonlinear family is to be built again, at the network's values of now."""
+    def forget(self, anchors: Tensor) -> None:
+        """P of a nonlinear family is to be built again, at the anchors and the network's values of now."""
+        self.z = anchors
         for name in ("_coarse", "_fine", "_fine_nodal", "_prolongation"):
             self.__dict__.pop(name, None)
 

@@ -25,7 +25,7 @@ from ..solve.method import FAMILY_METHODS, Method
 from ..solve.settings import Settings, problem_is_over_time, resolve
 from ..solve.solvable import solves
 from ..train import GaussNewton, Optimiser, Snapshot, Stopping, Training, train
-from .anchors import Anchors
+from .anchors import Anchors, Values
 from .assembly import Assembly
 from .checks import check_family, check_memory
 from .choose_mesh import choose_mesh
@@ -112,7 +112,7 @@ class FamilyRun:
         self.progress.stage("preconditioner")
         loss = self.settings.loss
         self.anchors = Anchors(self.system, lambda form: make_preconditioner(self.settings, form), loss.krylov_steps)
-        self.anchors.choose(loss.anchors, loss.anchor_target, self.settings.run.seed)
+        self._choose_anchors()
         self.progress.note(_about(self.anchors))
         self._set_unit()
         self.loss = self.make_loss()
@@ -122,7 +122,12 @@ class FamilyRun:
         """What is trained on; other methods have others."""
         loss = self.settings.loss
         sampling = Sampling(self.family, loss.samples, loss.adaptive, self.settings.run.seed)
-        return FamilyLoss(self.network, self.system, self.anchors, sampling)
+        return FamilyLoss(self.network, self.system, self.anchors, sampling, self._choose_anchors)
+
+    def _choose_anchors(self, values: Values | None = None) -> None:
+        """For the linear part, or linearised at the network's values."""
+        loss = self.settings.loss
+        self.anchors.choose(loss.anchors, loss.anchor_target, self.settings.run.seed, values)
 
     def _choose(self, settings: Settings) -> AnyMesh:
         mesh, self.own.settings = choose_mesh(self.family, settings, self.own.progress)
@@ -138,9 +143,10 @@ class FamilyRun:
 
     def _set_unit(self) -> None:
         """Outputs in the units of the solutions, field by field, where these are much larger or smaller than 1."""
-        mu = self.family.value(self.anchors.z)
+        z = self.family.scaled(self.family.sample(_LOOK, seed=self.settings.run.seed))
+        mu = self.family.value(z)  # in the middle of the ranges a solution may be zero
         A = self.system.linearise(None, mu)
-        u = self.anchors.inverse(A, self.system.right_side(mu), self.anchors.z)
+        u = self.anchors.inverse(A, self.system.right_side(mu), z)
         size = self.system.sizes(u).mean(0) / self.system.sizes(torch.ones_like(u[:1]))[0]
         usual = ~(torch.isfinite(size) & (size > 0)) | ((size > 0.1) & (size < 10))
         unit = torch.where(usual, 1.0, size).to(self.network.output_scale)
@@ -218,7 +224,7 @@ class FamilyRun:
     def _refresh(self, estimator: Estimator) -> None:
         """P of a nonlinear family's finer discretisation is that of the network's present values."""
         if not self.system.linear:
-            estimator.forget()
+            estimator.forget(self.anchors.z)
 
     def _unseen(self, count: int) -> torch.Tensor:
         return self.family.scaled(self.family.sample(count, seed=_VALIDATION_SEED + self.settings.run.seed))

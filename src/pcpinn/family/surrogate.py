@@ -186,9 +186,13 @@ class Surrogate(Solution):
         """As of `at(mu)`."""
         return self._here(mu).metrics(reference)
 
-    def plot(self, path: str | Path, reference: Reference | None = None, mu: Any = None) -> Path:
+    def plot(self, path: str | Path | None = None, reference: Reference | None = None, mu: Any = None) -> Any:
         """As of `at(mu)`."""
         return self._here(mu).plot(path, reference)
+
+    def draw_into(self, figure: Any, reference: Any = None) -> np.ndarray:
+        """As of `at`, for parameters in the middle of their ranges."""
+        return self._here(None).draw_into(figure, reference)
 
     def slider(self, path: str | Path) -> Path:
         """Write a page with a slider for every parameter; the network is in it, and answers while they move.
@@ -218,6 +222,26 @@ class Surrogate(Solution):
     def to_npz(self, path: str | Path, mu: Any = None) -> Path:
         """As of `at(mu)`."""
         return self._here(mu).to_npz(path)
+
+    def to_xdmf(self, path: str | Path, *, mu: Any = None, **options: Any) -> Path:
+        """As of `at(mu)`."""
+        return self._here(mu).to_xdmf(path, **options)
+
+    def to_vtkhdf(self, path: str | Path, *, mu: Any = None, **options: Any) -> Path:
+        """As of `at(mu)`."""
+        return self._here(mu).to_vtkhdf(path, **options)
+
+    def to_onnx(self, path: str | Path, mu: Any = None) -> Path:
+        """As of `at(mu)`."""
+        return self._here(mu).to_onnx(path)
+
+    def to_pt2(self, path: str | Path, mu: Any = None) -> Path:
+        """As of `at(mu)`."""
+        return self._here(mu).to_pt2(path)
+
+    def to_csv(self, path: str | Path, *cuts: str, count: int | None = None, mu: Any = None) -> Path:
+        """As of `at(mu)`."""
+        return self._here(mu).to_csv(path, *cuts, count=count)
 
     def save(self, folder: str | Path) -> Path:
         """Write JSON, safetensors and CSV into a folder that `pcpinn.load` reads; functions are not kept."""

@@ -212,10 +212,15 @@ class Inference:
         if not self.newton or self.choice is not None:
             return
         self.progress.stage("priors")
+        steps = 8
+
+        def told(done: int) -> None:
+            self.progress.count("priors by evidence", done, steps)
+
         u, c = self._first_guess()
         self.guess = u if guess is None else guess.numpy()
         try:
-            self.choice = self.discrete.solve(self.guess, c, 8, (1, 3, 5), self.discrete.start)
+            self.choice = self.discrete.solve(self.guess, c, steps, (1, 3, 5), self.discrete.start, told)
         except np.linalg.LinAlgError as error:
             noise = min(float(n.min()) for n in self.noise)
             raise PcpinnError(

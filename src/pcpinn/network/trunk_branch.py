@@ -104,7 +104,7 @@ class TrunkBranchNetwork(BoxedNetwork):
 
     def place(self, points: Tensor) -> PlacedProduct:
         """The network at points (n, K + d) that stay where they are."""
-        return PlacedProduct(self, points)
+        return PlacedProduct.at_points(self, points)
 
     @torch.no_grad()
     def jacobian(self, x: Tensor, component: Tensor, dtype: torch.dtype | None = None) -> Tensor:
@@ -155,24 +155,43 @@ class TrunkBranchNetwork(BoxedNetwork):
 
 
 class PlacedProduct:
-    """A trunk and branch at points (n, K + d) that stay where they are: each place and each set of parameters counts once."""
+    """A trunk and branch at points (n, K + d) that stay where they are: each place and each set of parameters counts once.
 
-    def __init__(self, network: TrunkBranchNetwork, points: Tensor) -> None:
-        self.network, K = network, network.numbers
-        self._z, self._z_of = torch.unique(points[:, :K], dim=0, return_inverse=True)
-        places, self._x_of = torch.unique(points[:, K:], dim=0, return_inverse=True)
+    Args:
+        network: trunk and branch.
+        z, places: (S, K) distinct parameters, (M, d) distinct places.
+        z_of, x_of: (n,) which of them a point has; None for all pairs, parameter by parameter.
+    """
+
+    def __init__(
+        self, network: TrunkBranchNetwork, z: Tensor, places: Tensor, z_of: Tensor | None, x_of: Tensor | None
+    ) -> None:
+        self.network, self._z, self._z_of, self._x_of = network, z, z_of, x_of
         self._encoded = network.encode(places)
-        S, M = len(self._z), len(places)
-        self._grid = self._z_of * M + self._x_of if 2 * len(points) >= S * M else None
+
+    @classmethod
+    def at_points(cls, network: TrunkBranchNetwork, points: Tensor) -> PlacedProduct:
+        """At points (n, K + d): what is distinct among them is found."""
+        K = network.numbers
+        z, z_of = torch.unique(points[:, :K], dim=0, return_inverse=True)
+        places, x_of = torch.unique(points[:, K:], dim=0, return_inverse=True)
+        return cls(network, z, places, z_of, x_of)
+
+    @classmethod
+    def on_grid(cls, network: TrunkBranchNetwork, z: Tensor, places: Tensor) -> PlacedProduct:
+        """At all pairs of parameters (S, K) and places (M, d), parameter by parameter."""
+        return cls(network, z, places, None, None)
 
     def evaluate(self, theta: Tensor, fused: bool = False) -> Tensor:
         """(n, outputs) for any weights (p,)."""
         network = self.network
         phi, c = network.hidden(theta, self._encoded, fused), network.head(theta, self._z, fused)
-        if self._grid is None:
+        S, M = len(c), len(phi)
+        if self._z_of is not None and self._x_of is not None and 2 * len(self._z_of) < S * M:
             return network.combined(phi[self._x_of], c[self._z_of])
         all_ = torch.einsum("mw,sow->smo", phi, c[..., :-1]) + c[:, None, :, -1]
-        return (all_ * network.output_scale).flatten(0, 1)[self._grid]
+        grid = (all_ * network.output_scale).flatten(0, 1)
+        return grid if self._z_of is None or self._x_of is None else grid[self._z_of * M + self._x_of]
 
     @torch.no_grad()
     def values(self) -> Tensor:

@@ -92,7 +92,7 @@ class Preconditioned:
         matrix: LinearMap,
         solver: DeviceSolver,
         b: Tensor,
-        weights: np.ndarray,
+        weights: np.ndarray | Tensor,
         dtype: torch.dtype = torch.float64,
         device: torch.device | str | None = None,
         explicit: Explicit | None = None,
@@ -104,9 +104,9 @@ class Preconditioned:
         self._solved = solver.apply(b)  # where P is
         self._weigh(weights)
 
-    def _weigh(self, weights: np.ndarray) -> None:
-        self.weights = weights
-        root = torch.from_numpy(np.sqrt(weights)).reshape(self._solved.shape)
+    def _weigh(self, weights: np.ndarray | Tensor) -> None:
+        self.weights: Any = weights  # as given: an array, or a tensor
+        root = torch.as_tensor(weights, dtype=torch.float64).sqrt().reshape(self._solved.shape)
         right = (root.to(self._solved.device) * self._solved).reshape(-1)
         self.target_norm = float(right.norm()) if self.team.alone else float(self.team.sum(right @ right).sqrt())
         self._root, self._rhs = root.to(self.device), right.to(self.device, self.dtype)
@@ -155,8 +155,8 @@ class Preconditioned:
 
 
 def misfit(
-    u_h: np.ndarray,
-    weights: np.ndarray,
+    u_h: np.ndarray | Tensor,
+    weights: np.ndarray | Tensor,
     dtype: torch.dtype,
     device: torch.device,
     name: str = "misfit",
@@ -170,8 +170,9 @@ def misfit(
     same = Same(name)
     if here is not None:
         u_h, weights = u_h[here], weights[here]
-    diagonal = Diagonal(torch.as_tensor(np.sqrt(weights), dtype=dtype, device=device))
-    result = Preconditioned(same, same, torch.from_numpy(u_h), weights, dtype, device, diagonal, team)
+    root = torch.as_tensor(weights, dtype=torch.float64).sqrt()
+    diagonal = Diagonal(root.to(device, dtype))
+    result = Preconditioned(same, same, torch.as_tensor(u_h), weights, dtype, device, diagonal, team)
     result.here = here
     return result
 

@@ -91,6 +91,7 @@ def affordable_estimate(
     """The estimate that comes with an answer; None where it is not wanted, or not to be had, which is said."""
     if not settings.run.certify:
         return None
+    progress.stage("error estimate")
     try:
         return estimate_error(network, problem, mesh, settings, affordable=True)
     except PcpinnError as error:  # the answer stands without it

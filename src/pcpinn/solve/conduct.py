@@ -20,13 +20,14 @@ from ..lock import lock_folder, unlock_folder
 from ..mesh.slab_mesh import AnyMesh
 from ..problem.field import Field
 from ..problem.problem import Problem
-from ..progress import Progress
+from ..progress import Progress, listening
 from ..solution.folder import create_run, read_mesh_arrays, require_free
 from ..solution.reference import Reference
 from ..solution.result import Result
 from ..solution.verdict import judge
 from ..team import present_team
 from ..train import Checkpoints, Snapshot
+from ..train.history import HistoryFile
 from ..train.optimiser import State
 from .afford import refuse_unaffordable
 from .build import make_device
@@ -92,6 +93,8 @@ class Run:
         self.folder = Path(out) if out else None
         self.out = self.folder if self.team.first else None
         self.progress = (progress if self.team.first else None) or Progress()
+        if self.out is not None:
+            self.progress = listening(self.progress, HistoryFile(self.out / "history.csv"))
         self.facts = {"problem": name, "preset": None, **(record or {}), "method": settings.method.name}
         self._fields = [asdict(f) for f in fields]
         if self.folder is not None and not resume:

@@ -46,7 +46,7 @@ _DIRECT = {1: 200_000, 2: 80_000, 3: 30_000}  # degrees of freedom up to which P
 _LEAST_TOLERANCE = 0.03  # of a training, in parts of the accuracy
 _NODES_PER_WEIGHT = 3
 _BETWEEN = (
-    1.5  # a network that is so many times further off between nodes than at them wants more nodes, not more units
+    0.7  # part of the training error: a network that is so far off between nodes wants more of these, not more units
 )
 _HELPED = 0.8  # part of the training error that may be left when more nodes have helped
 _WRONG = 0.9  # part of the squared error in the cells that get more nodes
@@ -189,7 +189,9 @@ class Trainer:
 
     def _affordable(self, took: float, dofs: int) -> float:
         """How many times larger a mesh there are time and memory for."""
-        return min(_DIRECT[self.adapted.level.mesh.dimension] / dofs, self.limits.left / (1.5 * took))
+        level = self.adapted.level
+        most = math.inf if level.iterated else _DIRECT[level.mesh.dimension] / dofs
+        return min(most, self.limits.left / (1.5 * took))
 
     def _of_quantity(self, goal: Goal, solution: Solution) -> dict[str, float]:
         """Relative error of the quantity that was asked for; it is recorded."""
@@ -207,8 +209,7 @@ class Trainer:
     def _train(self, attempt: _Attempt) -> Solution:
         wish, level = self.wish, self.adapted.level
         chosen: dict[str, Any] = {
-            "preconditioner": "auto-lu",
-            "preconditioner.direct": _DIRECT[level.mesh.dimension],
+            **self._preconditioner(attempt.mesh),
             "newton.tolerance": attempt.tolerance,
             "optimiser.iterations": attempt.iterations,
             "optimiser.even": 0.5,
@@ -238,6 +239,18 @@ class Trainer:
             ),
         )
 
+    def _preconditioner(self, mesh: Mesh) -> dict[str, Any]:
+        """P of a training: complete factors, or multigrid for a solid of so many cells that planning took it, too."""
+        level, direct = self.adapted.level, _DIRECT[mesh.dimension]
+        if self._size(mesh) > direct and level.iterated:
+            return {"preconditioner": "amg"}
+        return {"preconditioner": "auto-lu", "preconditioner.direct": direct}
+
+    def _size(self, mesh: Mesh) -> float:
+        """Degrees of freedom on a refined mesh, roughly."""
+        level = self.adapted.level
+        return level.coarse.size * mesh.cell_count / level.mesh.cell_count
+
     def _dense_mesh(self, settings: Settings, mesh: Mesh) -> Mesh:
         """A mesh, refined until it has several degrees of freedom per weight: else a network is free between nodes."""
         problem, weights = self.problem, 0
@@ -245,8 +258,7 @@ class Trainer:
             box = [0.0] * mesh.dimension, [1.0] * mesh.dimension
             place = Place(*box, problem.components, self.kinks, settings.mesh.corners or ())
             weights = settings.network.architecture(place).parameter_count(mesh.dimension, problem.components)
-        level, more = self.adapted.level, 2**mesh.dimension
-        size = level.coarse.size * mesh.cell_count / level.mesh.cell_count
+        size, more = self._size(mesh), 2**mesh.dimension
         most = _DIRECT[3] if mesh.dimension == 3 else math.inf  # factors of more take longer than training does
         while (
             size < _NODES_PER_WEIGHT * weights

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ...clock import Clock
 
 _DIRECT = {1: 400_000, 2: 300_000, 3: 90_000}  # degrees of freedom that complete factors are affordable for with 4 GiB
+_ITERATED = 600_000  # those of a solid that multigrid is affordable for with 4 GiB
 _OVERDUE = 0.65
 _PLANNING = 0.5  # of the time, at most, for meshes and steps; the rest is for training
 
@@ -45,13 +46,13 @@ class Limits:
         """Whether planning has taken so long that hardly any time is left for training."""
         return self.clock.seconds > _OVERDUE * self.seconds
 
-    def affords(self, size: float, dimension: int) -> bool:
-        """Whether complete factors of a matrix of this size fit."""
-        return size <= _DIRECT[dimension] * self.memory / 4
+    def affords(self, size: float, dimension: int, iterated: bool = False) -> bool:
+        """Whether complete factors of a matrix of this size fit, or what multigrid needs of one in three dimensions."""
+        return size <= (_ITERATED if iterated else _DIRECT[dimension]) * self.memory / 4
 
-    def exceeded(self, size: float, dimension: int) -> str | None:
+    def exceeded(self, size: float, dimension: int, iterated: bool = False) -> str | None:
         """Why a discretisation of this size is not to be tried, if so."""
-        if not self.affords(size, dimension):
+        if not self.affords(size, dimension, iterated):
             return "memory"
         if self.clock.seconds > _PLANNING * self.seconds:
             return "time"

@@ -16,6 +16,7 @@ from ...network.marched import MarchedNetwork
 from ...network.placed_march import PlacedMarch
 from ...problem.first_order import first_order
 from ...problem.problem import Problem
+from ...progress import Progress
 from ..settings import Settings
 from .level import Elements
 from .stepping import DiscreteMarch, march_discrete
@@ -26,7 +27,9 @@ _VALUES = 2e7  # at most so many values of the finer march
 _ORDER = 3  # at least so many time levels per step of it
 
 
-def estimate_march(problem: Problem, mesh: SlabMesh, settings: Settings, network: Any) -> tuple[dict[str, float], int]:
+def estimate_march(
+    problem: Problem, mesh: SlabMesh, settings: Settings, network: Any, progress: Progress | None = None
+) -> tuple[dict[str, float], int]:
     """Relative L2 errors by field of a march of networks, and the size of the finer discretisation.
 
     One degree more in space and more time levels per step. Unlike an adaptive solve it has one finer level only: what that misses
@@ -43,7 +46,14 @@ def estimate_march(problem: Problem, mesh: SlabMesh, settings: Settings, network
     order = max(_ORDER, settings.time.order + 1)
     if space.size * order * len(mesh.times) > _VALUES:
         raise PcpinnError("the finer march of an error estimate is too large", "compare with a march of half the steps")
-    finest = march_discrete(space, "radau", order, mesh.times)
+    done, total = 0, len(mesh.times) - 1
+
+    def told(_: int) -> None:
+        nonlocal done
+        done += 1
+        (progress or Progress()).count("error estimate", done, total)
+
+    finest = march_discrete(space, "radau", order, mesh.times, told)
     shown = {f.name for f in problem.unknowns}
     found = dict(zip((f.name for f in system.unknowns), march_distances(finest, network).tolist(), strict=True))
     return {name: e for name, e in found.items() if name in shown and not problem.field(name).auxiliary}, space.size

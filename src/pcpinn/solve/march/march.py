@@ -43,6 +43,8 @@ from .start import fit_start, guesses_for, space_weights, spread_biases
 from .training import WindowTrainer, WindowTraining
 from .window import WindowSolver
 
+_PORTIONS = 20  # of the points of a reference, for a display of how far the comparison is
+
 
 def march(
     problem: Problem,
@@ -173,7 +175,7 @@ def march(
     measured: dict[str, Any] = dict.fromkeys(ERRORS)
     if reference is not None:
         with torch.no_grad():
-            u = marched(torch.as_tensor(reference.points).to(marched.theta)).double().cpu().numpy()
+            u = _evaluated(marched, reference.points, progress)
         measured |= compare(u, reference, names)
         errors.finish(u)
     measured |= errors.totals()
@@ -284,3 +286,14 @@ def _describe(
         "ended_by": reasons,
         "errors_by_time": errors.table(40),
     }
+
+
+def _evaluated(network: MarchedNetwork, points: np.ndarray, progress: Progress) -> np.ndarray:
+    """(n, C) values at points (n, d + 1); portions follow each other in time, so that each window is evaluated about once."""
+    x = torch.as_tensor(points).to(network.theta)
+    values = np.empty((len(points), network.outputs))
+    portions = np.array_split(np.argsort(points[:, -1], kind="stable"), min(_PORTIONS, len(points)))
+    for k, own in enumerate(portions, start=1):
+        values[own] = network(x[own]).double().cpu().numpy()
+        progress.count("errors", k, len(portions))
+    return values
