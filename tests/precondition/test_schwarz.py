@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from cases import poisson
 
-from pcpinn import Dirichlet, Field, Periodic, Problem, Rectangle
+from pcpinn import Dirichlet, Field, Initial, Interval, Periodic, Problem, Rectangle
 from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.system import linear_system
 from pcpinn.errors import PcpinnError
@@ -14,6 +14,8 @@ from pcpinn.precondition import Schwarz, estimate_quality
 from pcpinn.precondition.operator import PreconditionedResidual
 from pcpinn.precondition.partition import bisected_places, grown, neighbours
 from pcpinn.precondition.schwarz import FittedSchwarz
+from pcpinn.solve.build import make_discretisation, make_mesh
+from pcpinn.solve.linear import settings_of
 from pcpinn.team import ALONE
 
 
@@ -139,6 +141,27 @@ def test_fields_have_coarse_functions_of_their_own():
     assert Z.shape[1] == 2 * 3 * 3
     for k in range(Z.shape[1]):
         assert len(np.unique(components[Z[:, [k]].indices])) == 1
+
+
+@pytest.mark.parametrize("time", [{"time": "simplex", "steps": 16}, {"time": "slabs", "steps": 8}])
+def test_a_mesh_with_time_is_cut_across_space_alone(time):
+    problem = Problem(
+        Interval(0, 1).over(0, 1),
+        density=lambda x, t, u: u.value,
+        flux=lambda x, t, u: 0.1 * u.grad,
+        source=lambda x, t, u: -1.0 + 0 * u.value,
+        boundary={"left": Dirichlet(0.0), "right": Dirichlet(0.0), "initial": Initial(0.0)},
+    )
+    settings = settings_of("pcpinn", problem, {"cells": 16, **time}, {})
+    system = linear_system(make_discretisation(problem, make_mesh(problem, settings), settings))
+    P = Schwarz(parts=4, refinement=2).fitted(system.discretisation, 4.0)
+    state, x = P.build(system.A), system.discretisation.unknown_nodes
+    part = np.empty(system.size, dtype=int)
+    for k in state.shards.parts:
+        part[state.shards.here[state.shards.of_part(k)]] = k
+    assert all(len(np.unique(part[x[:, 0] == place])) == 1 for place in np.unique(x[:, 0]))
+    found = estimate_quality(system.A, lambda r: P.apply(state, r), x, system.weights)
+    assert found.smooth < 0.05
 
 
 @pytest.mark.parametrize(
