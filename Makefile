@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
 
-.PHONY: help demo test lint docs lint-container bundle bundle-bench slurm-up slurm-down test-slurm package test-package clean
+.PHONY: help demo test lint docs lint-container bundle bundle-bench slurm-up slurm-down test-slurm test-together package test-package clean
 
 help:
 	@echo "make demo   solve a real problem, write a picture and a report into demo/"
@@ -17,6 +17,7 @@ help:
 	@echo "make bundle-bench build/bundle-bench: what DeepXDE needs there (Python 3.12), for benchmarks/error_against_time.py"
 	@echo "make slurm-up install and start a Slurm of one node on this machine (Debian, as root); make slurm-down stops it"
 	@echo "make test-slurm a sweep on it with workers and controllers killed, beside a local one; two to four minutes"
+	@echo "make test-together one problem on up to four processes (torchrun): killed, interrupted, resumed on fewer; some minutes"
 	@echo "make package dist/: wheel and source archive"
 	@echo "make test-package installs them into an environment of their own and solves there; minutes, needs a package index"
 	@echo "make clean  remove .venv, demo/ and caches"
@@ -74,6 +75,9 @@ slurm-up:
 
 slurm-down:
 	@.ci/slurm-up down
+
+test-together: $(STAMP)
+	OMP_NUM_THREADS=1 PYTHONPATH=tests/solve timeout --kill-after=10 900 $(BIN)/python -m pytest --tb=short tests/cli/several_processes.py
 
 test-slurm: $(STAMP)
 	OMP_NUM_THREADS=1 timeout --kill-after=10 300 $(BIN)/python -m pytest --tb=short tests/cluster/real_slurm.py

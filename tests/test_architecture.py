@@ -21,6 +21,7 @@ FREE = (
     "terminal",
     "interrupt",
     "lock",
+    "team",
     "notebook",
     "trackers",
 )  # may be imported by all rooms

@@ -35,7 +35,7 @@ from .mesh.meshing import Differences, Meshing
 from .mesh.read import read_mesh
 from .network.recipe import MLP
 from .network.trunk_branch import TrunkBranch
-from .precondition import AMG, ILU, LU, AutoILU, Identity, Jacobi, RowBalancing, Separable, Stages, TimeOrder
+from .precondition import AMG, ILU, LU, AutoILU, Identity, Jacobi, RowBalancing, Schwarz, Separable, Stages, TimeOrder
 from .precondition.auto_lu import AutoLU
 from .problem.conditions import Dirichlet, Free, Initial, Natural, Neumann, Periodic, Pin, Robin
 from .problem.field import Field, Local
@@ -133,6 +133,7 @@ __all__ = [
     "Robin",
     "RowBalancing",
     "Sampled",
+    "Schwarz",
     "Sensors",
     "Separable",
     "Simplices",

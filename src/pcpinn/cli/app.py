@@ -55,6 +55,7 @@ from .settings import settings
 from .show import show
 from .study import study
 from .tables import read_points, write_values
+from .together import member_of_team, same_for_all
 
 
 class Commands(TyperGroup):
@@ -124,7 +125,7 @@ def solve(
                 raise PcpinnError("published data are of single problems", "leave --reference out")
             task = task.compared_with(published)
         how = () if task.record["preset"] == ACCURACY else (task.record["preset"],)
-        folder = out or free_folder(Path("runs") / run_name(task.record["problem"], *how))
+        folder = same_for_all(out or free_folder(Path("runs") / run_name(task.record["problem"], *how)))
         require_free(folder)
         solution = carry_out(task, folder, resume=False)
     conclude(solution, folder, as_json)
@@ -244,7 +245,8 @@ def main(arguments: list[str] | None = None) -> None:
     usual, before = warnings.showwarning, signal.signal(signal.SIGTERM, raise_terminated)
     warnings.showwarning = _one_line_warnings(console)
     try:
-        app(args=arguments, standalone_mode=True)
+        with member_of_team(sys.argv[1:] if arguments is None else arguments):
+            app(args=arguments, standalone_mode=True)
     except PcpinnError as error:
         console.print(f"[bold red]error:[/] {_escape(error.problem)}", soft_wrap=True)
         if error.remedy:

@@ -20,6 +20,7 @@ from ..solution.report import write_report
 from ..solution.solution import Solution
 from .output import tell, working_progress
 from .run_table import run_table
+from .together import speaks
 
 
 def carry_out(task: AnyTask, folder: Path, resume: bool) -> Solution:
@@ -35,6 +36,8 @@ def carry_out(task: AnyTask, folder: Path, resume: bool) -> Solution:
     except KeyboardInterrupt as interrupt:
         say_interrupted(interrupt, f"it goes on with: {_resume(task, folder)}" if folder.exists() else "")
         raise typer.Exit(exit_code(interrupt)) from None
+    if not speaks():
+        return solution
     try:
         solution.plot(folder / "solution.png", task.target)
     except PcpinnError as error:  # a node without matplotlib: the run itself is fine
@@ -79,6 +82,8 @@ def conclude(solution: Solution, folder: Path, as_json: bool) -> None:
     Raises:
         typer.Exit: with 1 when training ended in values that are not finite, with 3 when the accuracy was not reached.
     """
+    if not speaks():
+        return
     tell(run_table(solution.result), as_json)
     for label, path in (("run", folder), ("picture", folder / "solution.png"), ("report", folder / "report.html")):
         if path.exists():

@@ -89,15 +89,16 @@ def on_device(batch: Batch, device: torch.device, identified: np.ndarray) -> Bat
     )
 
 
-def cell_batches(space: Space) -> Iterator[Batch]:
-    """The cells of a space, in chunks that fit into caches."""
+def cell_batches(space: Space, first: int = 0, end: int | None = None) -> Iterator[Batch]:
+    """The cells of a space, or those from `first` up to `end`, in chunks that fit into caches."""
     quadrature = space.quadrature
     cells, q = quadrature.dx.shape
     width = q * space.components**2 * (1 + space.mesh.dimension) ** 2
     step = max(1, _CHUNK_ENTRIES // width)
     tables = {id(s): s.tabulate(quadrature.X) for s in space.scalar}
-    for start in range(0, cells, step):
-        part = slice(start, start + step)
+    end = cells if end is None else end
+    for start in range(first, end, step):
+        part = slice(start, min(start + step, end))
         shapes = {
             key: _physical(phi, np.einsum("qbk,cqkd->cqdb", dphi, _spread(quadrature.inverse_jacobian[part], q)))
             for key, (phi, dphi) in tables.items()

@@ -31,6 +31,15 @@ class Nodes:
     point_of: np.ndarray
     component_of: np.ndarray
 
+    def at(self, rows: np.ndarray | None) -> Nodes:
+        """Some degrees of freedom (n,), in their order, with the points that they need; all for None."""
+        if rows is None:
+            return self
+        used, first, point_of = np.unique(self.point_of[rows], return_index=True, return_inverse=True)
+        order = np.argsort(first)  # points in the order of rows: one field then needs no gathering
+        rank = np.argsort(order)
+        return Nodes(self.points[used[order]], rank[point_of], self.component_of[rows])
+
 
 @dataclass(frozen=True)
 class TensorNodes:

@@ -16,9 +16,10 @@ from torch import Tensor
 
 from ..mesh.mesh import Mesh
 from ..problem.problem import Problem
-from .batches import Entries, local_matrices, scatter, sparse
+from ..team import ALONE, Team
+from .batches import Batch, Entries, local_matrices, scatter, sparse
 from .constraints import Constraints, carried, find_constraints
-from .integrand import in_cells, on_boundary
+from .integrand import Integrand, in_cells, on_boundary
 from .pointwise import BoundaryFlux
 from .space import Space
 from .time_orders import check_start, refuse_mixed
@@ -26,9 +27,14 @@ from .weak_form import WeakForm
 
 
 class FiniteElements(WeakForm):
-    """The finite element discretisation of a problem on a mesh."""
+    """The finite element discretisation of a problem on a mesh.
+
+    Attributes:
+        team: the processes that evaluate it together, each some cells; all get the whole.
+    """
 
     name = "fem"
+    team: Team = ALONE
 
     def __init__(
         self,
@@ -94,17 +100,37 @@ class FiniteElements(WeakForm):
             yield flux, batch.points, batch.outward
 
     def residual(self, u: Tensor) -> Tensor:
-        """R(u) (N,), constraints not yet applied; differentiable in u."""
+        """R(u) (N,), constraints not yet applied; differentiable in u, unless a team evaluates it."""
         r = torch.zeros_like(u)
-        for integrand, batch in self.parts():
+        for integrand, batch in self._own_parts():
             out = integrand.evaluate(batch.points, batch.outward, batch.state(u))
             r = scatter(r, batch, out.unflatten(0, batch.dx.shape))
-        return r
+        return self.team.sum(r)
 
     def matrix(self, u: Tensor) -> sp.csr_matrix:
         """dR/du (N, N) at u, constraints not yet applied."""
         entries: Entries = []
-        for integrand, batch in self.parts():
+        for integrand, batch in self._own_parts():
             jacobian = integrand.jacobian(batch.points, batch.outward, batch.state(u))
             entries += local_matrices(batch, jacobian.unflatten(0, batch.dx.shape))
-        return sparse(entries, (self.size, self.size))
+        own = sparse(entries, (self.size, self.size))
+        return own if self.team.alone else self._of_all(own)
+
+    def _own_parts(self) -> Iterator[tuple[Integrand, Batch]]:
+        """What this process integrates: its share of the cells; facets, which are few, are the first one's."""
+        team, cells = self.team, len(self.mesh.cells)
+        if team.alone:
+            yield from self.parts()
+            return
+        first, end = (cells * k // team.size for k in (team.rank, team.rank + 1))
+        yield from ((self.inside, batch) for batch in self.cells(first, end))
+        if team.first:
+            yield from ((self.through(flux), batch) for flux, batch in self.facets())
+
+    def _of_all(self, own: sp.csr_matrix) -> sp.csr_matrix:
+        """The sum of the matrices of all processes."""
+        team, entries = self.team, own.tocoo()
+        counts = team.gather(torch.tensor([entries.nnz]), [1] * team.size).tolist()
+        arrays = (entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data)
+        rows, columns, values = (team.gather(torch.from_numpy(a), counts).numpy() for a in arrays)
+        return sparse([(rows, columns, values)], own.shape)

@@ -51,9 +51,9 @@ class WeakForm:
         other.__dict__ |= {k: v for k, v in vars(self).items() if k not in found} | {"coefficients": c}
         return other
 
-    def cells(self) -> Iterator[Batch]:
-        """All cells."""
-        return (carrying(batch, self.coefficients) for batch in cell_batches(self.space))
+    def cells(self, first: int = 0, end: int | None = None) -> Iterator[Batch]:
+        """All cells, or those from `first` up to `end`."""
+        return (carrying(batch, self.coefficients) for batch in cell_batches(self.space, first, end))
 
     def facets(self) -> Iterator[tuple[BoundaryFlux, Batch]]:
         """Facets with natural conditions, and these."""

@@ -10,7 +10,7 @@ from ..errors import PcpinnError
 from ..mesh.meshing import Meshing
 from ..network.recipe import MLP
 from ..network.trunk_branch import TrunkBranch
-from ..precondition import PRECONDITIONERS, Separable, Stages, TimeOrder
+from ..precondition import PRECONDITIONERS, Schwarz, Separable, Stages, TimeOrder
 from ..precondition.auto_lu import AutoLU
 from ..recipes import Recipe
 from ..solve.method import LOSSES, Chosen, Offer, Options, Refusal, offer_optimisers
@@ -66,7 +66,7 @@ def offer_family(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal:
         return Offer(Meshing(), (Meshing,), why="families are solved with finite elements")
     if slot == "preconditioner":
         slabs = (TimeOrder,) if isinstance(chosen.get("time"), Slabs) else ()
-        general = tuple(P for P in PRECONDITIONERS if P not in (Stages, TimeOrder, Separable))
+        general = tuple(P for P in PRECONDITIONERS if P not in (Stages, TimeOrder, Separable, Schwarz))
         why = "it does not fit this problem"
         return Offer(AutoLU(), (*general, *slabs), {"dense": "P^-1 A is never held here"}, why)
     if slot == "network":

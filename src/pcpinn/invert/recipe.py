@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from ..discretize.in_time import Simplices, Slabs
 from ..mesh.meshing import Meshing
 from ..network.recipe import MLP
-from ..precondition import PRECONDITIONERS, Separable, Stages, TimeOrder
+from ..precondition import PRECONDITIONERS, Schwarz, Separable, Stages, TimeOrder
 from ..precondition.auto_lu import AutoLU
 from ..recipes import Recipe
 from ..solve.method import ALL_FIXED, LOSSES, Chosen, Offer, Options, Refusal
@@ -66,7 +66,7 @@ def offer_inverse(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal
         return Offer(Meshing(), (Meshing,), why="inverse problems are solved with finite elements")
     if slot == "preconditioner":
         slabs = (TimeOrder,) if isinstance(chosen.get("time"), Slabs) else ()
-        general = tuple(P for P in PRECONDITIONERS if P not in (Stages, TimeOrder, Separable))
+        general = tuple(P for P in PRECONDITIONERS if P not in (Stages, TimeOrder, Separable, Schwarz))
         return Offer(
             AutoLU(), (*general, *slabs), {"dense": "P^-1 A is never held here"}, "it does not fit this problem"
         )

@@ -12,6 +12,7 @@ from .protocol import DeviceSolver, Preconditioner
 from .quality import Quality, estimate_quality
 from .recipe import PRECONDITIONERS, Assembled, Preconditioning
 from .refined import Refined
+from .schwarz import Schwarz
 from .separable import Separable
 from .stages import Stages
 from .time_order import TimeOrder
@@ -36,6 +37,7 @@ __all__ = [
     "Quality",
     "Refined",
     "RowBalancing",
+    "Schwarz",
     "Separable",
     "Stages",
     "Tightened",

@@ -13,10 +13,12 @@ from torch import Tensor
 from ..errors import PcpinnError
 from .auto import AutoILU, Tightened
 from .dense import dense_on_device, dense_on_host
+from .kept import Kept
 from .maps import DeviceMatrix, HostMatrix, HostSolver
 from .preconditioned import Preconditioned
 from .protocol import DeviceSolver, LinearMap, Preconditioner
 from .quality import Quality, estimate_quality
+from .schwarz import FittedSchwarz
 
 _DENSE_BYTES = 2 * 2**30  # on a CPU a dense matrix pays only while it fits in caches; on a GPU, while it fits at all
 _BLOCK = 512
@@ -35,8 +37,11 @@ class PreconditionedResidual(Preconditioned):
         components: (N,) which component an unknown belongs to; None for one.
         on_device: apply P by torch operations: True, False, or None to do so on a GPU and where P prefers it.
 
+    With a P in parts the residual is that of the degrees of freedom that this process holds, part after part: u is (n,) of them.
+
     Attributes:
         preconditioner, state: P.
+        all_weights: (N,) of all of them.
         dense: whether P^-1 A is held as a dense matrix.
         setup_s: seconds spent building P (and P^-1 A).
         quality: how close P is to A, or None if not measured.
@@ -57,11 +62,15 @@ class PreconditionedResidual(Preconditioned):
     ) -> None:
         started = time.perf_counter()
         self.dtype, self.device = dtype, torch.device(device)
-        self.A, self.weights = A, weights
+        self.A, self.weights, self.all_weights = A, weights, weights
         self.dense = self._choose(dense)
         self._chosen: Tightened | None = None
         self.quality: Quality | None = None
         self.preconditioner, self.state = self._build(preconditioner, nodes, components)
+        if isinstance(parts := whole_of(self.preconditioner), FittedSchwarz):
+            self._take_parts(parts, b, nodes, components)
+            self.setup_s = time.perf_counter() - started
+            return
         if on_device is None:
             on_device = self.device.type == "cuda" or self.preconditioner.prefers_torch
         solver = self._on_device() if on_device else None
@@ -76,6 +85,34 @@ class PreconditionedResidual(Preconditioned):
         if self.dense:
             self.solver = host  # a device's solver has done its work; its memory goes back
         self.setup_s = time.perf_counter() - started
+
+    def _take_parts(
+        self, P: FittedSchwarz, b: np.ndarray, nodes: np.ndarray | None, components: np.ndarray | None
+    ) -> None:
+        """The rows of this process alone, with a P that is shared."""
+        if self.dense:
+            raise PcpinnError("a P in parts is not held as a dense matrix", "use dense=false")
+        self.here, self._solver_facts = self.state.shards.here, {}
+        if self.quality is None and nodes is not None:
+            self.quality = estimate_quality(self.A, lambda r: P.apply(self.state, r), nodes, self.weights, components)
+        if self.quality is not None and not self.quality.smooth < 1:
+            raise PcpinnError(
+                f"P in {P.recipe.parts} parts is not near A: ||I - P^-1 A|| is {self.quality.smooth:.2g} on smooth functions",
+                "flows with a pressure and waves over time need one P for all: use another preconditioner, in one process",
+            )
+        super().__init__(
+            P.rows_of(self.state, self.A, self.device),
+            P.on_device(self.state, torch.float64, self.device),
+            torch.from_numpy(np.asarray(b, dtype=np.float64)[self.here]).to(self.device),
+            self.all_weights[self.here],
+            self.dtype,
+            self.device,
+            team=P.team,
+        )
+
+    def whole(self, u: Tensor) -> Tensor:
+        """(n,) of each process -> (N,) of all, in their order."""
+        return u if self.here is None else self.state.shards.whole(u)
 
     def _build(
         self, recipe: Preconditioner | AutoILU, nodes: np.ndarray | None, components: np.ndarray | None
@@ -131,3 +168,8 @@ class PreconditionedResidual(Preconditioned):
         if self._chosen is not None:
             facts |= self._chosen.describe()
         return {**facts, "setup_s": round(self.setup_s, 3)}
+
+
+def whole_of(P: Preconditioner) -> Preconditioner:
+    """P itself, where it is one that was kept."""
+    return P.preconditioner if isinstance(P, Kept) else P

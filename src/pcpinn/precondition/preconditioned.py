@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..team import ALONE, Team
 from .maps import Same
 from .protocol import DeviceSolver, LinearMap
 from .torch_sparse import scale_rows
@@ -77,10 +78,14 @@ class Preconditioned:
         weights: (N,) of the norm.
         dtype, device: of u (N,).
         explicit: W P^-1 A, if it is to be multiplied as a matrix.
+        team: the processes that share the degrees of freedom; N is then the number of those held here.
 
     Attributes:
-        target_norm: ||W P^-1 b||, the natural scale of the residual.
+        target_norm: ||W P^-1 b|| of all of them, the natural scale of the residual.
+        here: (N,) which degrees of freedom of a whole these are, in the order of parts; None for all, in their own order.
     """
+
+    here: np.ndarray | None = None
 
     def __init__(
         self,
@@ -91,7 +96,9 @@ class Preconditioned:
         dtype: torch.dtype = torch.float64,
         device: torch.device | str | None = None,
         explicit: Explicit | None = None,
+        team: Team = ALONE,
     ) -> None:
+        self.team = team
         self.matrix, self.solver, self._explicit = matrix, solver, explicit
         self.dtype, self.device = dtype, b.device if device is None else torch.device(device)
         self._solved = solver.apply(b)  # where P is
@@ -101,7 +108,7 @@ class Preconditioned:
         self.weights: Any = weights  # as given: an array, or a tensor
         root = torch.as_tensor(weights, dtype=torch.float64).sqrt().reshape(self._solved.shape)
         right = (root.to(self._solved.device) * self._solved).reshape(-1)
-        self.target_norm = float(right.norm())
+        self.target_norm = float(right.norm()) if self.team.alone else float(self.team.sum(right @ right).sqrt())
         self._root, self._rhs = root.to(self.device), right.to(self.device, self.dtype)
 
     def reweighted(self, weights: np.ndarray) -> Preconditioned:
@@ -110,6 +117,14 @@ class Preconditioned:
         other = copy(self)
         other._weigh(weights)
         return other
+
+    def correction(self, F: Tensor) -> Tensor:
+        """P^-1 F for a residual F of the whole, in the shape of b."""
+        return self.solver.apply(F)
+
+    def toward(self, u: Tensor, F: Tensor, length: float) -> Preconditioned:
+        """The same with b = A u - length F, for a shorter step from u; both of the whole, in the shape of b."""
+        return Preconditioned(self.matrix, self.solver, self.matrix.apply(u) - length * F, self.weights)
 
     def __call__(self, u: Tensor) -> Tensor:
         """(N,) -> (N,), differentiable in u."""
@@ -145,11 +160,21 @@ def misfit(
     dtype: torch.dtype,
     device: torch.device,
     name: str = "misfit",
+    here: np.ndarray | None = None,
+    team: Team = ALONE,
 ) -> Preconditioned:
-    """Plain regression as a preconditioned residual: A = P = I and b the values to be fitted, u -> W (u - u_h)."""
+    """Plain regression as a preconditioned residual: A = P = I and b the values to be fitted, u -> W (u - u_h).
+
+    Where a team shares it, `here` are the values of this member.
+    """
     same = Same(name)
+    if here is not None:
+        u_h, weights = u_h[here], weights[here]
     root = torch.as_tensor(weights, dtype=torch.float64).sqrt()
-    return Preconditioned(same, same, torch.as_tensor(u_h), weights, dtype, device, Diagonal(root.to(device, dtype)))
+    diagonal = Diagonal(root.to(device, dtype))
+    result = Preconditioned(same, same, torch.as_tensor(u_h), weights, dtype, device, diagonal, team)
+    result.here = here
+    return result
 
 
 def linear(v: Tensor, multiply: Multiply) -> Tensor:

@@ -166,6 +166,10 @@ class StageSolver:
             total += (2.0 if is_complex else 1.0) * part.real
         return total
 
+    def residual(self, matrix: WindowMatrix, b: Tensor, weights: np.ndarray, refinement: int) -> Preconditioned:
+        """u -> W P^-1 (A u - b) of a window; see `window_residual`."""
+        return window_residual(matrix, b, self, weights, refinement)
+
     def on(self, matrix: WindowMatrix) -> BoundStages:
         """P^-1 for a window whose matrix couples its steps so."""
         return BoundStages(self, matrix)

@@ -25,10 +25,11 @@ from ..network.protocol import Network
 from ..network.radial import spread_units
 from ..network.recipe import Place
 from ..network.stretched import Knots, stretches
-from ..precondition import Refined
+from ..precondition import Refined, Schwarz
 from ..problem.conditions import Free
 from ..problem.problem import Problem
 from ..problem.shape_base import Domain, SpaceTime
+from ..team import present_team
 from ..train import GaussNewton, Optimiser
 from ..train.forms import choose_form
 from .march.recipe import March
@@ -83,6 +84,8 @@ def make_preconditioner(settings: Settings, discretisation: Discretisation) -> A
     """P for a discretisation, with refinement if asked for; or the wish for an ILU of a given quality."""
     recipe = settings.preconditioner
     fitted = recipe.fitted(discretisation, settings.run.memory)
+    if isinstance(recipe, Schwarz):  # refines by its own rows
+        return fitted
     return Refined(fitted, recipe.refinement) if recipe.refinement else fitted
 
 
@@ -150,7 +153,10 @@ def make_network(
             spread_units(network, corners, run.seed)
         else:
             centre_units(network, corners.mean(axis=1), np.ptp(corners, axis=1).max(axis=1), run.seed)
-    return network.to(make_device(run.device))
+    network = network.to(make_device(run.device))
+    with torch.no_grad():
+        network.theta.copy_(present_team().lead(network.theta))
+    return network
 
 
 def _periodic_axes(problem: Problem, mesh: AnyMesh) -> tuple[int, ...]:

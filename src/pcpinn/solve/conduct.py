@@ -25,6 +25,7 @@ from ..solution.folder import create_run, read_mesh_arrays, require_free
 from ..solution.reference import Reference
 from ..solution.result import Result
 from ..solution.verdict import judge
+from ..team import present_team
 from ..train import Checkpoints, Snapshot
 from ..train.history import HistoryFile
 from ..train.optimiser import State
@@ -59,8 +60,10 @@ class Run:
         record: more facts for run.json and result.json.
         resume: whether an interrupted run goes on.
         kind: of the folder: who can load it.
+        shared: whether this method can be shared by several processes.
 
     Attributes:
+        team: the processes that share it; the first one alone has `out`, the others read from `folder` where a run goes on.
         clock: of the whole run.
         device: where it computes.
         setup_s: seconds until training began; set by `ready`.
@@ -77,18 +80,26 @@ class Run:
         record: Mapping[str, Any] | None = None,
         resume: bool = False,
         kind: str = "forward",
+        shared: bool = False,
     ) -> None:
+        self.team = present_team()
+        if self.team.size > 1 and not shared:
+            raise PcpinnError(
+                f"method={settings.method.name} runs in one process, and {self.team.size} were started",
+                "start it without torchrun; method=pcpinn can be shared",
+            )
         self.clock, self.setup_s = Clock(), 0.0
         self.settings, self.resume, self.kind = settings, resume, kind
-        self.out = Path(out) if out else None
-        self.progress = progress or Progress()
+        self.folder = Path(out) if out else None
+        self.out = self.folder if self.team.first else None
+        self.progress = (progress if self.team.first else None) or Progress()
         if self.out is not None:
             self.progress = listening(self.progress, HistoryFile(self.out / "history.csv"))
         self.facts = {"problem": name, "preset": None, **(record or {}), "method": settings.method.name}
         self._fields = [asdict(f) for f in fields]
-        if self.out is not None and not resume:
-            require_free(self.out)
-        elif resume and self.out is None:
+        if self.folder is not None and not resume:
+            require_free(self.folder)
+        elif resume and self.folder is None:
             raise PcpinnError("resume needs the folder of the run", "give out=")
         self._lock: tuple[int, int] | None = None
         if resume and self.out is not None:
@@ -110,9 +121,10 @@ class Run:
     def mesh(self, given: AnyMesh | None, make: Callable[[], AnyMesh]) -> AnyMesh:
         """The mesh that the run was begun with, a given one, or a new one."""
         self.progress.stage("mesh")
-        if self.resume and self.out is not None:
-            return read_mesh_arrays(self.out / "mesh.safetensors")
-        return given or make()
+        if self.resume and self.folder is not None:
+            return read_mesh_arrays(self.folder / "mesh.safetensors")
+        mesh: AnyMesh = self.team.lead_object((given or make()) if self.team.first else None)
+        return mesh
 
     def mesh_of(self, problem: Problem, given: AnyMesh | None, make: Callable[[], AnyMesh]) -> AnyMesh:
         """The same, checked against the problem.
@@ -133,14 +145,15 @@ class Run:
 
         `state` is that of an optimiser that begins.
         """
-        if self.out is None:
+        if self.folder is None:
             return None, None
-        checkpoints = Checkpoints(self.out, self.settings.run.checkpoint_every, self.clock)
-        if not (self.resume and checkpoints.exists()):
-            return checkpoints, None
+        checkpoints = Checkpoints(self.folder, self.settings.run.checkpoint_every, self.clock)
+        kept = checkpoints if self.team.first else None
+        if not (self.resume and self.team.lead_object(checkpoints.exists())):
+            return kept, None
         snapshot = checkpoints.read(theta, state)
         self.clock.add(snapshot.elapsed)
-        return checkpoints, snapshot
+        return kept, snapshot
 
     def begin(self, mesh: AnyMesh | None, more: Callable[[Path], None] | None = None) -> None:
         """Make the folder, unless the run goes on in one; `more` writes what else has to be in it from the start."""

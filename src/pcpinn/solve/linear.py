@@ -15,6 +15,7 @@ from ..progress import Callback, Progress
 from ..solution.reference import Reference
 from ..solution.solution import Solution
 from ..solution.verdict import USUAL_ACCURACY, judge
+from ..team import present_team
 from ..terminal import shown
 from .adapt.march_error import estimate_march
 from .adapt.solve import solve_adaptively
@@ -25,6 +26,7 @@ from .method import METHODS, Method, offer_preconditioned
 from .quantity.wanted import Wanted
 from .run import run
 from .settings import Settings, problem_is_over_time, resolve
+from .shared import refuse_unshared
 from .solvable import solver_of
 from .start import Start
 
@@ -99,6 +101,7 @@ def solve(
         judged = chosen.run.accuracy is not None
         first = None if isinstance(on, SlabMesh) else on
         adaptable = judged and first is on and Wish(chosen).adaptable
+        refuse_unshared(chosen, adaptable)
         if quantity is not None and (problem.over_time or not adaptable):
             raise PcpinnError(
                 "quantity= is for steady problems whose mesh is left to the solver",
@@ -157,18 +160,22 @@ def _judge_march(solution: Solution, settings: Settings, options: Mapping[str, A
     """Estimate the error of a march whose settings were given, and put the verdict into its record."""
     assert solution.problem is not None
     assert isinstance(solution.mesh, SlabMesh)
+    team, fields = present_team(), None
     try:
-        limit, progress = settings.run.time_limit, options["progress"]
-        fields, _ = estimate_march(solution.problem, solution.mesh, settings, solution.network, limit, progress)
+        if team.first:
+            limit, progress = settings.run.time_limit, options["progress"]
+            fields, _ = estimate_march(solution.problem, solution.mesh, settings, solution.network, limit, progress)
     except PcpinnError as error:  # the answer stands without its estimate
         options["progress"].note(f"no error estimate: {error.problem}")
+    fields = team.lead_object(fields)
+    if fields is None:
         return
     verdict = judge(
         settings.run.accuracy, fields, "time step", "leave mesh and time out and they are adapted, or give finer ones"
     )
     solution.result["errors"]["estimate"] = verdict.estimate
     solution.result["verdict"] = verdict.to_dict()
-    if options["out"] is not None:
+    if options["out"] is not None and team.first:
         write_json(options["out"] / "result.json", solution.result)
 
 

@@ -7,7 +7,7 @@ import torch
 
 from ..discretize.system import LinearSystem
 from ..network.protocol import Network
-from ..precondition import Kept
+from ..precondition import Kept, Schwarz
 from ..precondition.operator import PreconditionedResidual
 from ..train import GaussNewton, LeastSquares, rescale_outputs
 from .build import make_preconditioner
@@ -45,7 +45,7 @@ def preconditioned_loss(
         operator.quality = kept.quality
     if rescale:
         rescale_outputs(network, operator)
-    return LeastSquares(network, system.nodes, operator)
+    return LeastSquares(network, system.nodes.at(operator.here), operator)
 
 
 def scaled_weights(weights: np.ndarray, settings: Settings, components: np.ndarray) -> np.ndarray:
@@ -57,6 +57,8 @@ def scaled_weights(weights: np.ndarray, settings: Settings, components: np.ndarr
 
 def _dense(settings: Settings) -> bool | str:
     """A dense P^-1 A pays for itself over thousands of cheap steps, not over tens of expensive ones."""
+    if isinstance(settings.preconditioner, Schwarz):
+        return False
     dense: str = settings.preconditioner.dense
     if dense == "auto":
         return False if isinstance(settings.optimiser, GaussNewton) else "auto"

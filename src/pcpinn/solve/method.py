@@ -11,9 +11,10 @@ from ..errors import PcpinnError
 from ..mesh.meshing import MESHINGS, Differences, Meshing
 from ..mesh.slab_mesh import AnyMesh
 from ..network.recipe import MLP, NETWORKS
-from ..precondition import PRECONDITIONERS, AutoILU, Preconditioning, Separable, Stages, TimeOrder
+from ..precondition import PRECONDITIONERS, AutoILU, Preconditioning, Schwarz, Separable, Stages, TimeOrder
 from ..problem.problem import Problem
 from ..recipes import Recipe, Registry
+from ..team import present_team
 from ..train import Adam, GaussNewton
 from ..train.optimiser import OPTIMISERS, Optimiser
 from .march.recipe import March
@@ -198,10 +199,12 @@ def offer_optimisers(default: Optimiser, without: tuple[type[Optimiser], ...] = 
 
 
 def _preconditioners(time: Recipe | None) -> Offer:
+    team = present_team().size
+    shared: Recipe | None = Schwarz(parts=max(Schwarz().parts, team)) if team > 1 else None
     if isinstance(time, March):
-        return Offer(Stages(), (Stages,), why="a march has a preconditioner of its own")
+        return Offer(shared or Stages(), (Stages, Schwarz), why="a march has a preconditioner of its own")
     general = tuple(P for P in PRECONDITIONERS if P not in (Stages, TimeOrder, Separable))
     if not isinstance(time, Slabs):
-        return Offer(AutoILU(), general, why="it needs time=slabs or time=march")
-    default: Recipe = Separable() if time.scheme == "galerkin" else TimeOrder()
-    return Offer(default, (*general, type(default)), why=f"it does not fit slabs of scheme={time.scheme}")
+        return Offer(shared or AutoILU(), general, why="it needs time=slabs or time=march")
+    usual: Recipe = Separable() if time.scheme == "galerkin" else TimeOrder()
+    return Offer(shared or usual, (*general, type(usual)), why=f"it does not fit slabs of scheme={time.scheme}")

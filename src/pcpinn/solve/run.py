@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from ..discretize.discrete_equation import DiscreteEquation
 from ..discretize.discretisation import Discretisation, check_functions
 from ..discretize.equation import Matrix
+from ..discretize.finite_elements import FiniteElements
 from ..discretize.linear_solves import solve_krylov
 from ..discretize.newton import Solve
 from ..discretize.newton import direct as by_factors
@@ -61,12 +62,24 @@ def run(
     `relinearised` makes the losses of Newton's steps; without it a nonlinear problem is trained in one go. All but this and
     the first are arguments of `pcpinn.solve`.
     """
-    own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record, resume=resume)
+    own = Run(
+        settings,
+        problem.name,
+        problem.unknowns,
+        out=out,
+        progress=progress,
+        record=record,
+        resume=resume,
+        shared=relinearised is not None,
+    )
     options, progress = settings.run, own.progress
     check_training(problem, settings, reference, mesh)
     mesh = own.mesh_of(problem, mesh, lambda: make_mesh(problem, settings))
     progress.stage("assembly")
-    system = _first_system(make_discretisation(problem, mesh, settings), start)
+    discretisation = make_discretisation(problem, mesh, settings)
+    if isinstance(discretisation, FiniteElements):
+        discretisation.team = own.team
+    system = _first_system(discretisation, start)
     progress.stage("preconditioner")
     network = make_network(problem, mesh, settings)
     if start is not None and take_over(network, start) and relinearised is not None:
@@ -101,7 +114,9 @@ def run(
 
     progress.stage("errors")
     errors = measure(loss, system, reference, options.time_limit)
-    certificate = affordable_estimate(network, problem, mesh, settings, progress)
+    certificate = own.team.lead_object(
+        affordable_estimate(network, problem, mesh, settings, progress) if own.team.first else None
+    )
     if certificate is not None:
         errors["estimate"] = certificate.estimate
         if network.parameter_count > system.size and certificate.estimate > 5 * (errors["training"] or math.inf):

@@ -210,12 +210,12 @@ class WholeNewton(Newton):
 
     def _keep(self) -> Kept | None:
         """The present P, if it is good for the new matrix."""
-        operator, place = self.loss.operator, self.place
+        operator, place = preconditioned(self.loss), self.place
         if self.rules.linearisation == "linear-part" or not place.steps[-1].accepted:
             return _kept(self.loss)
         d = self.equation.discretisation
         quality = estimate_quality(
-            place.system.A, self._apply, d.unknown_nodes, operator.weights, np.asarray(d.unknown_components)
+            place.system.A, self._apply, d.unknown_nodes, operator.all_weights, np.asarray(d.unknown_components)
         )
         good = quality.smooth <= max(_GOOD_P, place.built_quality)
         return replace(_kept(self.loss), quality=quality) if good else None
@@ -270,7 +270,7 @@ class WholeNewton(Newton):
 
     def _values(self) -> np.ndarray:
         with torch.no_grad():
-            return self.loss.unknowns().double().cpu().numpy()
+            return preconditioned(self.loss).whole(self.loss.unknowns().double()).cpu().numpy()
 
     def _apply(self, r: np.ndarray) -> np.ndarray:
         operator = preconditioned(self.loss)
@@ -278,7 +278,7 @@ class WholeNewton(Newton):
 
     def _size(self, F: np.ndarray, u: np.ndarray) -> float:
         """||P^-1 F|| / ||u|| in the norm of the loss."""
-        weights = self.loss.operator.weights
+        weights = preconditioned(self.loss).all_weights
         correction = self._apply(F)
         return math.sqrt(weights @ correction**2) / (math.sqrt(weights @ u**2) or 1.0)
 

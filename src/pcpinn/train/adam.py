@@ -64,8 +64,8 @@ class Adam(Optimiser):
         return float(loss.detach())
 
     def bind(self, problem: Loss, state: State) -> Advance:
-        """On a GPU, replayed graphs if the loss can be captured (no host in it); elsewhere the plain step."""
-        if problem.theta.device.type == "cuda":
+        """On a GPU, replayed graphs if the loss can be captured (no host, no other process in it); elsewhere the plain step."""
+        if problem.theta.device.type == "cuda" and problem.team.alone:
             steps = Fused(self, problem, state)
             if steps.try_out():
                 return steps

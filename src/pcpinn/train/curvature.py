@@ -9,6 +9,8 @@ import torch
 from scipy.linalg import blas
 from torch import Tensor
 
+from ..team import Team
+
 _BLOCK = 2048  # columns; products of this size keep a GPU busy
 
 
@@ -61,6 +63,33 @@ class Dual:
 def of_rows(J: Tensor) -> Primal | Dual:
     """For rows J (m, p), whichever matrix is smaller."""
     return Primal.of_rows(J) if len(J) > J.shape[1] else Dual(J)
+
+
+class SharedPrimal:
+    """`Primal` of rows that a team holds together.
+
+    Each member adds up its own rows; the first one solves and tells the others, so that all go on from the same bits.
+    """
+
+    def __init__(self, J: Tensor, team: Team) -> None:
+        self._team = team
+        H = team.sum(gram(J.to(torch.float64)))
+        self._own = Primal(H, float(H.diagonal().mean()))
+        self.scale = self._own.scale
+
+    def solve(self, gradient: Tensor, damping: float) -> Tensor | None:
+        """By Cholesky."""
+        if self._team.alone:
+            return self._own.solve(gradient, damping)
+        found = self._own.solve(gradient, damping) if self._team.first else None
+        answer = torch.full_like(gradient, torch.nan) if found is None else found
+        answer = self._team.lead(answer)
+        return None if bool(torch.isnan(answer).any()) else answer
+
+
+def of_shared_rows(J: Tensor, team: Team) -> SharedPrimal:
+    """For the rows J (m, p) of each member."""
+    return SharedPrimal(J, team)
 
 
 class MatrixFree:

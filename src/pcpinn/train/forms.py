@@ -6,18 +6,19 @@ import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
+from ..team import ALONE, Team
 from .model import Forms
 from .optimiser import State
 
 
-def choose_form(recipe: Forms, p: int, n: int, device: torch.device) -> tuple[str, int]:
-    """The form and the number of rows for p weights and n nodes.
+def choose_form(recipe: Forms, p: int, n: int, device: torch.device, primal: bool = False) -> tuple[str, int]:
+    """The form and the number of rows for p weights and n nodes; `primal` where the matrix must be (p, p).
 
     Raises:
         PcpinnError: when the form asked for does not fit into memory.
     """
     rows = n if recipe.matrix == "exact" else min(n, recipe.sample or max(4 * p, 4000))
-    smaller = min(p, rows)
+    smaller = p if primal else min(p, rows)
     needed = 8 * (rows * p + 3 * smaller**2) / 2**30
     allowed = max(recipe.memory, _gpu_share(device))
     if recipe.matrix == "matrix-free" or (recipe.matrix == "auto" and needed > allowed):
@@ -37,21 +38,33 @@ def _gpu_share(device: torch.device) -> float:
     return torch.cuda.get_device_properties(device).total_memory / 2**32
 
 
-def sample_rows(weights: Tensor, m: int, state: State, even: float = 0.0) -> tuple[Tensor, Tensor] | None:
+def sample_rows(
+    weights: Tensor, m: int, state: State, even: float = 0.0, team: Team = ALONE, count: int | None = None
+) -> tuple[Tensor, Tensor] | None:
     """m degrees of freedom drawn in proportion to their weights (N,), one from each m-th part of these, and the weights that
     they then have (m,); or None for all. Advances the random state.
 
     On a graded mesh most nodes stand for little volume: drawn evenly they would crowd out the rest. `even` is the part that is
-    drawn so all the same, where the little volume has a singularity in it.
+    drawn so all the same, where the little volume has a singularity in it. Where a team shares `count` degrees of freedom, all
+    its members draw the same sample, each takes its own rows of it, and there are m of them together.
     """
-    if m >= len(weights):
+    count = len(weights) if count is None else count
+    if m >= count:
         return None
     generator = torch.Generator()
     generator.set_state(state["random"].cpu())
     places = (torch.arange(m) + torch.rand(m, generator=generator, dtype=torch.float64)) / m
     state["random"] = generator.get_state()
-    total = weights.sum()
-    chance = (1 - even) * weights + even * total / len(weights) if even else weights
+    total = team.sum(weights.sum())
+    chance = (1 - even) * weights + even * total / count if even else weights
     reached = chance.to(torch.float64).cumsum(0)
-    rows = torch.searchsorted(reached, places.to(reached.device) * reached[-1]).clamp_(max=len(weights) - 1)
-    return rows, (total / m * weights[rows] / chance[rows] if even else (total / m).expand(m))
+    places = places.to(reached.device)
+    if team.alone:
+        wanted = places * reached[-1]
+    else:
+        ends = torch.cat([reached.new_zeros(1), team.gather(reached[-1:], [1] * team.size)]).cumsum(0)
+        start, end = ends[team.rank], ends[team.rank + 1]
+        places = places * ends[-1]
+        wanted = places[(places >= start) & (places < end)] - start
+    rows = torch.searchsorted(reached, wanted).clamp_(max=len(weights) - 1)
+    return rows, (total / m * weights[rows] / chance[rows] if even else (total / m).expand(len(rows)))

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ..errors import PcpinnError
 from ..network.protocol import HeadMethods, no_layers
+from ..team import ALONE, Team
 from .least_squares import LeastSquares
 
 _DAMPING = 1e-11  # relative to the size of the features
@@ -34,25 +35,36 @@ class _Factors(Protocol):
 class _Orthogonal:
     """Q R of the table."""
 
-    def __init__(self, features: Tensor, points: Tensor, weights: Tensor, damping: float = _DAMPING) -> None:
-        self.points = points
-        self._root = (weights / weights.sum()).sqrt()[:, None]
+    def __init__(
+        self, features: Tensor, points: Tensor, weights: Tensor, damping: float = _DAMPING, team: Team = ALONE
+    ) -> None:
+        self.points, self._team = points, team
+        self._root = (weights / team.sum(weights.sum())).sqrt()[:, None]
         table = torch.cat([features[points], torch.ones_like(features[points, :1])], 1) * self._root
         eye = torch.eye(table.shape[1], dtype=table.dtype, device=table.device)
-        Q, self._R = torch.linalg.qr(torch.cat([table, damping * float(table.norm()) * eye]))
-        self._Q = Q[: len(points)]
+        size = float(table.norm()) if team.alone else float(team.sum((table**2).sum()).sqrt())
+        if team.alone:
+            Q, self._R = torch.linalg.qr(torch.cat([table, damping * size * eye]))
+            self._Q = Q[: len(points)]
+            return
+        own, R = torch.linalg.qr(table)  # each its own rows, then all together what is left of them
+        counts = [round(n) for n in team.gather(R.new_tensor([len(R)]), [1] * team.size).tolist()]
+        Q, self._R = torch.linalg.qr(torch.cat([team.gather(R, counts), damping * size * eye]))
+        start = sum(counts[: team.rank])
+        self._Q = own @ Q[start : start + len(R)]
 
     def solve(self, wanted: Tensor) -> Tensor:
         """By one product and one triangular solve."""
-        return torch.linalg.solve_triangular(self._R, self._Q.T @ (self._root * wanted), upper=True)
+        right = self._team.sum(self._Q.T @ (self._root * wanted))
+        return self._team.lead(torch.linalg.solve_triangular(self._R, right, upper=True))
 
 
 class _Normal:
     """The normal equations, with no copy of the table: for tens of thousands of features, which should be nearly orthogonal."""
 
-    def __init__(self, features: Tensor, points: Tensor, weights: Tensor) -> None:
-        self.points = points
-        self._features, self._weights = features, (weights / weights.sum())[:, None]
+    def __init__(self, features: Tensor, points: Tensor, weights: Tensor, team: Team = ALONE) -> None:
+        self.points, self._team = points, team
+        self._features, self._weights = features, (weights / team.sum(weights.sum()))[:, None]
         width = features.shape[1]
         H = features.new_zeros(width + 1, width + 1)
         for rows in self._parts():
@@ -60,6 +72,7 @@ class _Normal:
             weighted = part * w.sqrt()
             H[:width, :width].addmm_(weighted.T, weighted)
             H[width, :width] += (part * w).sum(0)
+        H = team.sum(H)
         H[:width, width] = H[width, :width]
         H[width, width] = 1.0
         if not torch.isfinite(H).all():  # no damping would make it positive definite
@@ -82,7 +95,8 @@ class _Normal:
         right = self._features.new_zeros(self._features.shape[1], wanted.shape[1])
         for rows in self._parts():
             right += self._features[self.points[rows]].T @ weighted[rows]
-        return torch.cholesky_solve(torch.cat([right, weighted.sum(0, keepdim=True)]), self._L)
+        right = self._team.sum(torch.cat([right, weighted.sum(0, keepdim=True)]))
+        return self._team.lead(torch.cholesky_solve(right, self._L))
 
 
 class HeadSolver:
@@ -115,8 +129,9 @@ class HeadSolver:
         if self._trunk is None or not torch.equal(trunk, self._trunk):
             self._trunk, self._groups = trunk.clone(), []
         before = loss.known_residual()
-        if not torch.isfinite(before).all():  # there is nothing to solve for
+        if loss.team.any(not bool(torch.isfinite(before).all())):  # there is nothing to solve for
             return math.inf
+        size_before = loss.value()
         wanted = -before / (loss.weights.sqrt() * loss.scale)  # ~ u_h - u_theta at the nodes
         start = theta.detach().clone()
         moved = start.clone()
@@ -133,12 +148,10 @@ class HeadSolver:
             bias[heads] += best[-1]
         with torch.no_grad():
             theta.copy_(moved)
-            after = loss.known_residual()
-            size = float(after @ after)
-            if not math.isfinite(size) or (not afresh and not size < float(before @ before)):
+            size = loss.value()
+            if not math.isfinite(size) or (not afresh and not size < size_before):
                 theta.copy_(start)
-                after = loss.known_residual()
-        return float(after.norm())
+        return loss.norm()
 
     def _grouped(self, loss: LeastSquares) -> list[tuple[_Factors, list[int], Tensor]]:
         """Heads whose degrees of freedom are at the same points, with their rows (heads, k)."""
@@ -146,7 +159,7 @@ class HeadSolver:
         for head in range(loss.network.outputs):
             rows = (loss.component_of == head).nonzero()[:, 0]
             points = loss.point_of[rows]
-            same = [t for t in together if torch.equal(t[0].points, points)]
+            same = [t for t in together if not loss.team.any(not torch.equal(t[0].points, points))]
             if not same:
                 same = [(self._factors(loss, rows, points), [], [])]
                 together += same
@@ -156,12 +169,13 @@ class HeadSolver:
 
     def _factors(self, loss: LeastSquares, rows: Tensor, points: Tensor) -> _Factors:
         for known in self._groups:
-            if torch.equal(known.points, points):
+            if not loss.team.any(not torch.equal(known.points, points)):
                 return known
         with torch.no_grad():
             features = loss.hidden()
-            if len(points) * features.shape[1] > _LARGE:
-                self._groups.append(_Normal(features, points, loss.weights[rows]))
+            team, weights = loss.team, loss.weights[rows]
+            if team.number(len(points)) * features.shape[1] > _LARGE:
+                self._groups.append(_Normal(features, points, weights, team))
             else:
-                self._groups.append(_Orthogonal(features, points, loss.weights[rows], self._damping))
+                self._groups.append(_Orthogonal(features, points, weights, self._damping, team))
         return self._groups[-1]

@@ -13,7 +13,7 @@ from ..errors import PcpinnError
 from ..network.placed import PlacedNetwork
 from ..network.protocol import Network, Placed, no_layers
 from ..precondition.preconditioned import Preconditioned
-from .curvature import Curvature, MatrixFree, of_rows
+from .curvature import Curvature, MatrixFree, of_rows, of_shared_rows
 from .damping import Nielsen
 from .forms import choose_form, sample_rows
 from .loss import Loss
@@ -32,7 +32,8 @@ class LeastSquares(Loss):
     Args:
         network: u_theta.
         nodes: where the degrees of freedom sit and which output of the network they are.
-        operator: u -> W P^-1 (A u - b).
+        operator: u -> W P^-1 (A u - b). With a P in parts it is that of the degrees of freedom of this process, and `nodes`
+            are these: sums over residuals then go over the team.
         placed: the network at the points, if something is known of it already.
     """
 
@@ -47,7 +48,8 @@ class LeastSquares(Loss):
     ) -> None:
         if network.ansatz is not None:
             raise PcpinnError("a network with hard conditions cannot be trained on nodal values", "use the method pinn")
-        self.network, self.operator = network, operator
+        self.network, self.operator, self.team = network, operator, operator.team
+        self._shared = operator.here is not None
         self._known: tuple[Tensor, Tensor] | None = None
         device, dtype = operator.device, operator.dtype
         self.points = torch.as_tensor(nodes.points, dtype=dtype, device=device)
@@ -56,6 +58,7 @@ class LeastSquares(Loss):
         self.component_of = torch.as_tensor(nodes.component_of, device=device)
         self.scale = 1.0 / (operator.target_norm or 1.0)
         self.weights = torch.as_tensor(operator.weights, dtype=dtype, device=device)
+        self._count = round(self.team.number(len(nodes.point_of)))
         # One scalar field: the degrees of freedom are the points, no gathering needed.
         self._in_order = len(nodes.points) == len(nodes.point_of) and bool(
             (nodes.point_of[1:] > nodes.point_of[:-1]).all()
@@ -73,14 +76,14 @@ class LeastSquares(Loss):
     @property
     def size(self) -> int:
         """Number of residuals N."""
-        return len(self.point_of)
+        return self._count
 
     def unknowns(self, theta: Tensor | None = None) -> Tensor:
-        """u at the nodes, (N,), differentiable in theta (the network's own by default)."""
+        """u at the nodes, (N,), differentiable in theta (the network's own by default), over the whole team."""
         if theta is not None:
-            values = self._placed.evaluate(theta)
+            values = self._placed.evaluate(self.team.shared(theta))
         elif torch.is_grad_enabled():
-            values = self._placed.evaluate(self.theta, fused=True)
+            values = self._placed.evaluate(self.team.shared(self.theta), fused=True)
         else:
             values = self._placed.values()
         return self._gathered(values)
@@ -106,7 +109,7 @@ class LeastSquares(Loss):
     def loss(self) -> Tensor:
         """0.5 ||residual||^2."""
         r = self.residual()
-        return 0.5 * (r @ r)
+        return self.team.total(0.5 * (r @ r))
 
     def jacobian(self, rows: Tensor | None = None, dtype: torch.dtype | None = None) -> Tensor:
         """d u / d theta at the given degrees of freedom (all by default): (m, p). The operator is not applied."""
@@ -123,6 +126,10 @@ class LeastSquares(Loss):
                 self._known = theta.clone(), self.residual()
         return self._known[1]
 
+    def norm(self) -> float:
+        """||residual|| of the whole team, no derivatives."""
+        return math.sqrt(2 * self.value())
+
     def gradient(self, residual: Tensor) -> Tensor:
         """J^T of the residual (N,), through the operator: one transposed application of P."""
         pulled = self.operator.apply_transpose(residual) * self.scale
@@ -132,7 +139,7 @@ class LeastSquares(Loss):
     def value(self) -> float:
         """The loss, no derivatives."""
         r = self.known_residual()
-        return 0.5 * float(r @ r)
+        return 0.5 * float(self.team.sum(r @ r))
 
     def resolve(self, recipe: Forms) -> tuple[str, int]:
         """The form of Gauss-Newton's matrix, and the number of nodes in it.
@@ -140,14 +147,13 @@ class LeastSquares(Loss):
         Raises:
             PcpinnError: when the form asked for does not fit into memory.
         """
-        return choose_form(recipe, self.network.parameter_count, self.size, self.points.device)
+        return choose_form(recipe, self.network.parameter_count, self.size, self.points.device, self._shared)
 
     def model_here(self, recipe: Forms, state: State) -> Model:
         """At the present weights; draws the nodes of a Gram matrix."""
-        residual = self.known_residual()
-        gradient, exact = self.gradient(residual), recipe.matrix == "exact"
+        gradient, exact = self.gradient(self.known_residual()), recipe.matrix == "exact"
         return Model(
-            0.5 * float(residual @ residual),
+            self.value(),
             gradient,
             self.curvature(recipe, state),
             lambda v: self.curving(v, through_operator=exact),
@@ -158,11 +164,15 @@ class LeastSquares(Loss):
         """J^T J of the residual, or of the network alone: see `GaussNewton`."""
         form, m = self.resolve(recipe)
         if form == "exact":
-            return of_rows(self.operator.apply(self.jacobian()) * self.scale)
-        rows, weights = sample_rows(self.weights, m, state, recipe.even) or (None, self.weights)
+            rows_of_all = self.operator.apply(self.jacobian()) * self.scale
+            return of_shared_rows(rows_of_all, self.team) if self._shared else of_rows(rows_of_all)
+        sample = sample_rows(self.weights, m, state, recipe.even, self.team, self.size)
+        rows, weights = sample or (None, self.weights)
         factor = weights.sqrt() * self.scale
         if form == "matrix-free":
             return self._matrix_free(rows, factor)
+        if self._shared:  # in double precision: what is left of a float32 sum depends on how rows are dealt out
+            return of_shared_rows(self.jacobian(rows).mul_(factor[:, None]), self.team)
         on_cpu = self.points.device.type == "cpu"
         dtype = torch.float32 if on_cpu and float(state["damping"]) > _SINGLE_ABOVE else factor.dtype
         return of_rows(self.jacobian(rows, dtype).mul_(factor.to(dtype)[:, None]))
@@ -180,7 +190,7 @@ class LeastSquares(Loss):
 
         def product(v: Tensor) -> Tensor:
             pushed = torch.func.jvp(values, (theta,), (v,))[1]
-            return pull(pushed)[0]
+            return self.team.sum(pull(pushed)[0])
 
         # Hutchinson's estimate of the trace, with a fixed probe: the unit of damping need not be exact.
         probe = torch.ones_like(theta)
@@ -208,5 +218,5 @@ def rescale_outputs(network: Network, operator: Preconditioned) -> None:
     """Give a network's outputs the unit of the solution: 1, unless P^-1 b says that it is much larger or smaller."""
     if network.output_scale.ndim:  # each output has a unit of its own
         return
-    size = operator.target_norm / float(operator.weights.sum()) ** 0.5
+    size = operator.target_norm / operator.team.number(float(operator.weights.sum())) ** 0.5
     network.output_scale.fill_(size if math.isfinite(size) and size > 0 and not 0.1 < size < 10 else 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 import time
 from dataclasses import dataclass
 
@@ -79,7 +80,7 @@ def train(
         watch: measures the error now and then, for the history.
         name: of the stage.
     """
-    progress = progress or Progress()
+    progress, team = progress or Progress(), problem.team
     if resume is None:
         history, first, before = History(), 0, 0.0
         state = optimiser.start(problem, 0) if state is None else state
@@ -106,14 +107,15 @@ def train(
     advance, layout = None, problem.layout
     if history.rows and math.sqrt(2 * loss) <= stopping.tolerance:
         reason = "tolerance"
-    with interrupts_wait(checkpoints is not None) as interrupt:  # until the step is done, which is then kept
+    waits = checkpoints is not None or not team.alone  # until the step is done, which is then kept, by all together
+    with interrupts_wait(waits) as interrupt:
         while iteration < stopping.iterations and reason == "iterations":
             most = min(stopping.iterations - iteration, problem.adapt(iteration))
             if advance is None or problem.layout != layout:
                 advance, layout = optimiser.bind(problem, state), problem.layout
             start, start_state = problem.theta.detach().clone(), _copied(problem)
             losses = advance(most)
-            since, seconds = seconds, time.perf_counter() - started
+            since, seconds = seconds, team.lead_number(time.perf_counter() - started)
             finite = next((k for k, value in enumerate(losses) if not math.isfinite(value)), len(losses))
             if finite:
                 good, good_loss, good_state = start, losses[0], start_state  # its loss, or that of what came of it
@@ -144,7 +146,8 @@ def train(
                 reason = "time limit"
             elif _stagnates(history, loss, iteration, stopping):
                 reason = "stagnation"
-            if interrupt.asked:
+            if team.any(bool(interrupt.asked)):
+                interrupt.asked = interrupt.asked or signal.SIGTERM  # another process was told: all end together
                 break
         seconds = time.perf_counter() - started
         if checkpoints is not None:

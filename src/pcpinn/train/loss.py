@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 from torch import Tensor, nn
 
+from ..team import ALONE, Team
+
 
 class Loss(Protocol):
     """Known to optimisers and to the loop; `LeastSquares` adds what Gauss-Newton needs.
@@ -16,6 +18,7 @@ class Loss(Protocol):
     """
 
     network: Any  # u_theta, a `Network`; losses say which kinds they take
+    team: Team = ALONE  # the processes that share it
     layout: int = (
         0  # grows when tensors of the loss are replaced by others: what was prepared for them is prepared anew
     )

@@ -6,6 +6,7 @@ import math
 
 from ...clock import Clock
 from ...errors import PcpinnError
+from ...team import ALONE, Team
 
 
 class OutOfTime(Exception):
@@ -35,15 +36,18 @@ class Deadline:
     Args:
         clock: of its training.
         limit: seconds on that clock.
+        team: the processes that stop together, by the clock of the first.
     """
 
-    def __init__(self, clock: Clock | None = None, limit: float = math.inf) -> None:
-        self._clock, self._limit = clock or Clock(), limit
+    def __init__(self, clock: Clock | None = None, limit: float = math.inf, team: Team = ALONE) -> None:
+        self._clock, self._limit, self._team = clock or Clock(), limit, team
 
     @property
     def left(self) -> float:
         """Seconds, at least 0."""
-        return max(0.0, self._limit - self._clock.seconds)
+        if math.isinf(self._limit):
+            return math.inf
+        return max(0.0, self._limit - self._team.lead_number(self._clock.seconds))
 
     def check(self) -> None:
         """Raises: OutOfTime when it is over."""

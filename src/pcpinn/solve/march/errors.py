@@ -123,8 +123,7 @@ class MarchErrors:
         def invert(matrix: WindowMatrix) -> Solve[Tensor]:
             return RefinedSolver(exact.build(matrix).on(matrix), matrix, 1).apply
 
-        exact = kept.recipe.exact  # of a P that is made for training, Newton's method would not converge
-        at_hand = None if kept.operator is None or exact != kept.recipe else kept.operator.solver.apply
+        exact = kept.exact
         found = newton(
             window,
             X,
@@ -132,7 +131,7 @@ class MarchErrors:
             _DISCRETE_TOLERANCE,
             _DISCRETE_STEPS,
             damped=False,
-            at_hand=at_hand,
+            at_hand=kept.at_hand,
             refresh=_RELINEARISED,
         )
         return found.u if found.converged or found.corrections[-1] < _DISCRETE_GOOD else None

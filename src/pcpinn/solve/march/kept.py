@@ -9,8 +9,9 @@ import numpy as np
 from torch import Tensor
 
 from ...discretize.window import WindowMatrix
-from ...precondition import Preconditioned
-from ...precondition.stages import Stages, StageSolver, window_residual
+from ...precondition import Preconditioned, Schwarz
+from ...precondition.stages import Stages, StageSolver
+from ...precondition.window_parts import WindowParts
 
 _SLOW = 0.3  # a P that leaves more than this of a correction is rebuilt
 _GOOD = 0.05  # and refined until it leaves no more than this
@@ -31,11 +32,11 @@ class KeptP:
         operator: the last preconditioned residual.
     """
 
-    def __init__(self, recipe: Stages, refinement: int, constant: bool) -> None:
+    def __init__(self, recipe: Stages | Schwarz, refinement: int, constant: bool) -> None:
         self.recipe, self.refinement, self.constant = recipe, refinement, constant
         self.built, self.stale = 0, True
         self.operator: Preconditioned | None = None
-        self._solver: StageSolver | None = None
+        self._solver: StageSolver | WindowParts | None = None
 
     def residual(
         self, matrix: WindowMatrix, F: Tensor, U: Tensor, weights: np.ndarray, norm: Callable[[Tensor], float]
@@ -54,12 +55,25 @@ class KeptP:
                 refinement = max(refinement, min(_MOST_REFINED, math.ceil(math.log(_GOOD) / math.log(left))))
         self.stale = False
         assert self._solver is not None
-        self.operator = window_residual(matrix, matrix.apply(U) - F, self._solver, weights, refinement)
+        self.operator = self._solver.residual(matrix, matrix.apply(U) - F, weights, refinement)
         return self.operator
+
+    @property
+    def exact(self) -> Stages:
+        """How a window is solved for its discrete solution."""
+        return self.recipe.exact if isinstance(self.recipe, Stages) else Stages()
+
+    @property
+    def at_hand(self) -> Callable[[Tensor], Tensor] | None:
+        """The last P^-1, if it serves for the discrete solution, too: one that is made for training alone would not converge."""
+        if self.operator is None or (isinstance(self.recipe, Stages) and self.exact != self.recipe):
+            return None
+        return self.operator.correction
 
     def _build(self, matrix: WindowMatrix) -> None:
         self._solver = None  # its memory first
-        self._solver = self.recipe.build(matrix)
+        recipe = self.recipe
+        self._solver = recipe.build(matrix) if isinstance(recipe, Stages) else WindowParts(recipe, matrix)
         self.built += 1
 
     def _left_by(self, matrix: WindowMatrix, F: Tensor, norm: Callable[[Tensor], float]) -> float:

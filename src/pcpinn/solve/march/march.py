@@ -19,6 +19,8 @@ from ...errors import PcpinnError
 from ...mesh.slab_mesh import AnyMesh, SlabMesh
 from ...network.dense import DenseNetwork
 from ...network.marched import MarchedNetwork, Plan
+from ...precondition import Schwarz
+from ...precondition.window_parts import fitted_to_levels
 from ...problem.field import component_names
 from ...problem.problem import Problem
 from ...problem.second_order import by_second_differences
@@ -57,7 +59,16 @@ def march(
 ) -> Solution:
     """Solve a problem over time step by step; the arguments are those of `pcpinn.solve`."""
     refuse_free(problem)
-    own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record, resume=resume)
+    own = Run(
+        settings,
+        problem.name,
+        problem.unknowns,
+        out=out,
+        progress=progress,
+        record=record,
+        resume=resume,
+        shared=True,
+    )
     recipe, options, clock, progress, device = settings.time, settings.run, own.clock, own.progress, own.device
     if reference is not None:
         reference.check_fits(problem.domain.dimension, problem.components)
@@ -85,9 +96,10 @@ def march(
     solver = _window_solver(space, network, plan, windows[0][0], settings, progress)
     trainer, kept = solver.trainer, solver.kept
     checkpoint, done, training = None, None, Clock()
-    if out is not None:
-        checkpoint = MarchCheckpoint(out, options.checkpoint_every, clock, training)
-        done = checkpoint.read(network.theta, len(windows)) if resume else None
+    if own.folder is not None:
+        kept_by_all = MarchCheckpoint(own.folder, options.checkpoint_every, clock, training)
+        done = kept_by_all.read(network.theta, len(windows)) if resume else None
+        checkpoint = kept_by_all if own.team.first else None
     own.begin(mesh)
     thetas: list[Tensor] = []
     reports: list[WindowReport] = []
@@ -99,7 +111,7 @@ def march(
             network.output_scale.fill_(done.scale)
         clock.add(done.elapsed)
         training.add(done.seconds)
-    deadline = Deadline(training, options.time_limit)
+    deadline = Deadline(training, options.time_limit, own.team)
     if not thetas:
         progress.stage("initial values")
         try:
@@ -191,9 +203,9 @@ def march(
         march=_describe(reports, plan, windows, errors),
     )
     solution = Solution(marched, problem.unknowns, mesh, result, history, settings.to_dict(), problem)
-    if out is not None:
-        errors.write(out / "errors.csv")
-        finish_run(out, solution.network, solution.history, solution.result)
+    if own.out is not None:
+        errors.write(own.out / "errors.csv")
+        finish_run(own.out, solution.network, solution.history, solution.result)
     if checkpoint is not None:
         checkpoint.remove()
     return solution
@@ -254,7 +266,8 @@ def _window_solver(
         stages=plan.layers // plan.per_window,
         seed=settings.run.seed,
     )
-    trainer = WindowTrainer(space, network, plan.layers, training)
+    shards = fitted_to_levels(P, space, plan.layers).shards if isinstance(P, Schwarz) else None
+    trainer = WindowTrainer(space, network, plan.layers, training, shards)
     weights = np.outer(Layers(plan.steps, times).weights, space_weights(space, settings)).ravel()
     linear_part = recipe.linearisation != "newton"
     kept = KeptP(P, P.refinement, constant=space.form.constant or linear_part)

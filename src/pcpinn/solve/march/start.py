@@ -9,8 +9,10 @@ from torch import Tensor
 from ...discretize.window import MarchSpace
 from ...network.dense import DenseNetwork
 from ...network.marched import Plan
-from ...precondition import misfit
+from ...precondition import Schwarz, misfit
+from ...precondition.window_parts import fitted_to_levels
 from ...progress import Progress
+from ...team import ALONE
 from ...train import LeastSquares, Stopping, rescale_outputs, train
 from ...train.heads import HeadSolver
 from ..build import make_optimiser
@@ -51,9 +53,14 @@ def fit_start(
     """
     nodes = space.nodes(1)
     one = _single_head(network, plan)
-    operator = misfit(initial.cpu().numpy(), space_weights(space, settings), one.theta.dtype, one.theta.device)
+    weights, here, team = space_weights(space, settings), None, ALONE
+    if isinstance(P := settings.preconditioner, Schwarz):
+        fitted = fitted_to_levels(P, space, 1)
+        here, team = fitted.shards.here, fitted.team
+    values = initial.cpu().numpy()
+    operator = misfit(values, weights, one.theta.dtype, one.theta.device, here=here, team=team)
     rescale_outputs(one, operator)
-    loss = LeastSquares(one, nodes, operator)
+    loss = LeastSquares(one, nodes.at(here), operator)
     optimiser, _ = make_optimiser(settings, one, loss.size)
     stopping = Stopping(
         settings.time.start_iterations,

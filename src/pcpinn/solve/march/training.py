@@ -12,6 +12,7 @@ from ...discretize.window import MarchSpace
 from ...network.dense import DenseNetwork
 from ...network.placed import PlacedNetwork
 from ...precondition import Preconditioned
+from ...precondition.shards import Shards
 from ...progress import Progress
 from ...train import GaussNewton, LeastSquares, Optimiser, Stopping, train
 from ...train.causal import CausalLoss
@@ -49,15 +50,23 @@ class WindowTrainer:
         network: with C outputs per time level.
         layers: time levels L of a window.
         own: how.
+        shards: which degrees of freedom this process holds, with a P in parts; None for all.
 
     Attributes:
         iterations: of the optimiser so far.
         damping: of Gauss-Newton after its last use (nan: none yet), where the next window begins.
     """
 
-    def __init__(self, space: MarchSpace, network: DenseNetwork, layers: int, own: WindowTraining) -> None:
-        self.space, self.network, self.own = space, network, own
-        self.nodes = space.nodes(layers)
+    def __init__(
+        self,
+        space: MarchSpace,
+        network: DenseNetwork,
+        layers: int,
+        own: WindowTraining,
+        shards: Shards | None = None,
+    ) -> None:
+        self.space, self.network, self.own, self._shards = space, network, own, shards
+        self.nodes = space.nodes(layers).at(None if shards is None else shards.here)
         self.iterations, self.damping = 0, math.nan
         device = network.theta.device
         self._placed = PlacedNetwork(network, torch.as_tensor(self.nodes.points).to(network.theta))
@@ -66,7 +75,8 @@ class WindowTrainer:
 
     def values(self) -> Tensor:
         """The network at all degrees of freedom, (L, n), on the device of the discretisation."""
-        return self._placed.values()[self._gather].double().to(self.space.device).reshape(-1, self.space.size)
+        values = self._placed.values()[self._gather].double().to(self.space.device)
+        return (values if self._shards is None else self._shards.whole(values)).reshape(-1, self.space.size)
 
     def train(self, operator: Preconditioned, wanted: float, deadline: Deadline) -> float:
         """Until the relative residual is `wanted`, or there is no more gain; returns it.
@@ -75,7 +85,7 @@ class WindowTrainer:
             OutOfTime: at the deadline.
         """
         own, loss = self.own, self._loss(operator)
-        untouched, start = self.network.theta.detach().clone(), float(loss.known_residual().norm())
+        untouched, start = self.network.theta.detach().clone(), loss.norm()
         residual = start
         for k in range(own.head_steps):
             deadline.check()
@@ -123,7 +133,7 @@ class WindowTrainer:
                 raise OutOfTime
             self.iterations += training.iterations
             left -= training.iterations
-            residual = float(loss.known_residual().norm()) if own.causality else math.sqrt(2 * training.loss)
+            residual = loss.norm() if own.causality else math.sqrt(2 * training.loss)
             if not rounds or training.reason == "not finite":
                 break
         if "damping" in state:

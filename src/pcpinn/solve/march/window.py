@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from ...discretize.window import Window
-from ...precondition import Preconditioned
 from ..newton import Newton, NotConverged
 from .deadline import Deadline
 from .kept import KeptP
@@ -93,7 +92,7 @@ class WindowNewton(Newton):
         """Measure the correction at the network's present values."""
         self.deadline.check()
         self._linearise()
-        move = self._operator.solver.apply(self._F)
+        move = self._operator.correction(self._F)
         size = max(self._norm(self._U), self._norm(self._U - move)) or 1.0  # flows may begin at rest
         self.report.final = self._norm(move) / size
         self.report.residuals.append(self.report.final)
@@ -117,8 +116,7 @@ class WindowNewton(Newton):
         """Solve the linear model with the network."""
         correction, operator = self.report.residuals[-1], self._operator
         if self._length < 1.0:
-            b = operator.matrix.apply(self._U) - self._length * self._F
-            operator = Preconditioned(operator.matrix, operator.solver, b, operator.weights)
+            operator = operator.toward(self._U, self._F, self._length)
         wanted = max(_FINAL * self.own.tolerance, min(_FORCING, correction) * correction)
         self.report.final = self.own.trainer.train(operator, wanted, self.deadline)
 
@@ -139,7 +137,7 @@ class WindowNewton(Newton):
                 F = self._F
             else:
                 F = self.window.residual(self.own.trainer.values())
-            sizes.append(self._norm(self._operator.solver.apply(F)))
+            sizes.append(self._norm(self._operator.correction(F)))
         self.back_to(guesses[int(np.argmin(sizes))] if sizes else guesses[0])
 
     def _linearise(self) -> None:
