@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint lint-container bundle bundle-bench slurm-up slurm-down test-slurm clean
+.PHONY: help demo test campaign lint lint-container bundle bundle-bench slurm-up slurm-down test-slurm clean
 
 help:
 	@echo "make demo   solve a real problem, write a picture and a report into demo/"
 	@echo "make test   run the tests"
+	@echo "make campaign MINUTES=30 fuzzers and kills; calls add up in build/campaign, failures stay there"
 	@echo "make lint   ruff and mypy"
 	@echo "make lint-container hadolint of containers/Dockerfile"
 	@echo "make bundle build/bundle: the package and its pure-Python dependencies, for a GPU node with torch, numpy and scipy"
@@ -29,6 +30,10 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+MINUTES ?= 30
+campaign: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python tests/campaign/run.py --folder build/campaign --minutes $(MINUTES)
 
 lint: $(STAMP)
 	$(BIN)/ruff check src tests benchmarks
