@@ -100,6 +100,7 @@ def finished(name, cache, in_fork):
         outcome = in_fork(BASES[name].begin, folder, seconds=120.0)
         if not (folder / "run" / "result.json").exists():
             raise RuntimeError(f"the base {name} does not run: {outcome}")
+        (cache / f"{name}.seconds").write_text(str(outcome.seconds))
     return folder
 
 

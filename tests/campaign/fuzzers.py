@@ -8,6 +8,7 @@ import tokenize
 from functools import cache
 from pathlib import Path
 
+import h5py  # noqa: F401  # before the forks, so that none has to import it
 import numpy as np
 import torch
 from bases import BASES, finished, mesh_files, table

@@ -40,7 +40,7 @@ def kills(seed, folder, cache):
 def _run(kind, random, folder, cache):
     base, whole = BASES[kind], finished(kind, cache, in_fork)
     base.prepare(folder)
-    count, outcome = _killed(random, base.resume, folder, _usual_seconds(kind, cache, base))
+    count, outcome = _killed(random, base.resume, folder, float((cache / f"{kind}.seconds").read_text()))
     if outcome.failure:
         return f"{kind}, {count} kills", outcome, "", count
     return f"{kind}, {count} kills", outcome, difference(folder / "run", whole / "run"), count
@@ -57,18 +57,6 @@ def _killed(random, work, folder, usual):
     if not outcome.failure and outcome.code == -9:
         outcome = in_fork(work, folder, seconds=SECONDS, memory=8 << 30)
     return count, outcome
-
-
-def _usual_seconds(kind, cache, base):
-    """How long a run takes here when nobody kills it; measured once."""
-    note = cache / f"{kind}.seconds"
-    if not note.exists():
-        place = cache / f"{kind}.timed"
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir()
-        base.prepare(place)
-        note.write_text(str(in_fork(base.begin, place, seconds=SECONDS).seconds))
-    return float(note.read_text())
 
 
 def difference(run, whole):

@@ -23,7 +23,13 @@ INPUTS, HARD = "mutated inputs", "wrong or hard problems"
 FUZZERS = {f.__name__: f for f in (kills, folders, meshes, settings, data, problem_files, resources, problems)}
 ALL = FUZZERS | {"selftest": selftest}
 KINDS = dict.fromkeys(FUZZERS, INPUTS) | {"kills": "kills", "problems": HARD}
-TURN = {"meshes": 6, "data": 4, "folders": 3, "settings": 2}  # trials in a row; the others have one
+TURN = {
+    "meshes": 30,
+    "data": 12,
+    "folders": 12,
+    "settings": 20,
+    "problem_files": 6,
+}  # trials in a row; the others, which are slow, have one
 
 
 def trial(name, seed, place, cache):

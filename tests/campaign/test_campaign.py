@@ -9,14 +9,14 @@ import pcpinn as pc
 
 HERE = Path(__file__).parent
 TRIALS = {
-    "kills": 3,
-    "folders": 16,
+    "kills": 1,
+    "folders": 4,
     "meshes": 30,
-    "settings": 16,
-    "data": 20,
-    "problem_files": 4,
-    "resources": 8,
-    "problems": 3,
+    "settings": 20,
+    "data": 12,
+    "problem_files": 3,
+    "resources": 2,
+    "problems": 1,
 }
 
 
