@@ -3,19 +3,23 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.installed-docs
 
-.PHONY: help demo test campaign lint lint-container bundle bundle-bench slurm-up slurm-down test-slurm clean
+.PHONY: help demo test campaign lint docs lint-container bundle bundle-bench slurm-up slurm-down test-slurm package test-package clean
 
 help:
 	@echo "make demo   solve a real problem, write a picture and a report into demo/"
 	@echo "make test   run the tests"
 	@echo "make campaign MINUTES=30 fuzzers and kills; calls add up in build/campaign, failures stay there"
 	@echo "make lint   ruff and mypy"
+	@echo "make docs   the site in build/docs, its gallery run, warnings as errors, links checked; a few minutes"
 	@echo "make lint-container hadolint of containers/Dockerfile"
 	@echo "make bundle build/bundle: the package and its pure-Python dependencies, for a GPU node with torch, numpy and scipy"
 	@echo "make bundle-bench build/bundle-bench: what DeepXDE needs there (Python 3.12), for benchmarks/error_against_time.py"
 	@echo "make slurm-up install and start a Slurm of one node on this machine (Debian, as root); make slurm-down stops it"
 	@echo "make test-slurm a sweep on it with workers and controllers killed, beside a local one; two to four minutes"
+	@echo "make package dist/: wheel and source archive"
+	@echo "make test-package installs them into an environment of their own and solves there; minutes, needs a package index"
 	@echo "make clean  remove .venv, demo/ and caches"
 
 $(STAMP): pyproject.toml constraints.txt
@@ -35,9 +39,20 @@ MINUTES ?= 30
 campaign: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python tests/campaign/run.py --folder build/campaign --minutes $(MINUTES)
 
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	@touch $@
+
+# One thread per process: the gallery runs two examples at a time.
+docs: $(DOCS_STAMP)
+	@rm -rf build/docs docs/auto_gallery
+	OMP_NUM_THREADS=1 MPLBACKEND=agg $(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/docs
+	$(BIN)/python docs/_site/links.py build/docs
+	@echo "open build/docs/index.html"
+
 lint: $(STAMP)
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks docs
+	$(BIN)/ruff format --check src tests benchmarks docs/conf.py docs/_site
 	$(BIN)/mypy
 
 lint-container: $(STAMP)
@@ -68,5 +83,12 @@ slurm-down:
 test-slurm: $(STAMP)
 	OMP_NUM_THREADS=1 timeout --kill-after=10 300 $(BIN)/python -m pytest --tb=short tests/cluster/real_slurm.py
 
+# Without isolation: setuptools of the environment builds, and nothing is fetched.
+package: $(STAMP)
+	rm -rf dist && $(BIN)/python tests/package/wheels.py dist
+
+test-package: $(STAMP)
+	$(BIN)/python -m pytest --tb=short tests/package/real_install.py
+
 clean:
-	rm -rf $(VENV) demo build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo dist build docs/auto_gallery .pytest_cache .mypy_cache .ruff_cache

@@ -1,4 +1,4 @@
-"""Error against wall time: pcpinn, the ordinary PINN and DeepXDE's PINN, side by side on one machine.
+"""Error against wall time: finite elements alone, pcpinn, the ordinary PINN and DeepXDE's PINN, side by side on one machine.
 
     python benchmarks/error_against_time.py --problems poisson2d-c wave1d-c --device cpu --seconds 60 --out benchmarks/results
 
@@ -21,7 +21,8 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,10 +39,11 @@ from pcpinn.catalog import CATALOG, find_entry
 from pcpinn.catalog.prepared import SUFFIX, read_prepared
 from pcpinn.catalog.task import Task
 from pcpinn.discretize.system import LinearSystem
+from pcpinn.family.direct import direct_solution
 from pcpinn.mesh.mesh import Mesh
 from pcpinn.mesh.points import boundary_points, spacing_of
 from pcpinn.network import DenseNetwork
-from pcpinn.solve.build import make_device, make_mesh, make_network
+from pcpinn.solve.build import make_device, make_discretisation, make_mesh, make_network
 from pcpinn.solve.loss import preconditioned_loss
 from pcpinn.solve.method import METHODS as METHODS_OF_PCPINN
 from pcpinn.solve.run import run
@@ -51,17 +53,21 @@ from pcpinn.train import Loss
 PLAIN = {"features": "none", "activation": "tanh", "initialisation": "glorot-normal"}
 
 
+Clock = Callable[[], float]
+
+
 @dataclass(frozen=True)
 class Method:
     """A curve of the comparison."""
 
     label: str
     preset: str
-    kind: str  # pcpinn, pinn or deepxde
+    kind: str  # direct, pcpinn, pinn or deepxde
     changes: dict[str, Any] = field(default_factory=dict)
 
 
 METHODS = {
+    "direct": Method("finite elements, direct", "default", "direct"),
     "pcpinn-gn": Method("pcpinn, Gauss-Newton", "default", "pcpinn"),
     "pcpinn-adam": Method("pcpinn, Adam", "paper", "pcpinn"),
     "pinn": Method("PINN, Adam", "paper", "pinn"),
@@ -90,7 +96,7 @@ class Case:
         entry = find_entry(self.name)
         honest = {"closed": 0.0} if method.kind == "pinn" and "closed" in entry.parameters else {}
         if not self.prepared:
-            own = "pcpinn" if method.kind == "pcpinn" else "pinn"
+            own = "pcpinn" if method.kind in ("direct", "pcpinn") else "pinn"
             parameters, settings = entry.resolve(method.preset, {**changes, **honest}, own)
             return entry.problem(**parameters), settings, None
         if method.preset not in self.prepared:
@@ -100,7 +106,7 @@ class Case:
             )
         task = self.prepared[method.preset]
         parameters = {**(task.record.get("problem_parameters") or {}), **honest}
-        kept, own = task.settings, METHODS_OF_PCPINN.find("pcpinn" if method.kind == "pcpinn" else "pinn")
+        kept, own = task.settings, METHODS_OF_PCPINN.find("pcpinn" if method.kind in ("direct", "pcpinn") else "pinn")
         settings = resolve_preset(own, kept.method, kept.over_time, kept.asked, method.preset, changes)
         return entry.problem(**parameters), settings, task.mesh
 
@@ -118,12 +124,16 @@ def cases_of(problems: Sequence[str]) -> list[Case]:
     return list(cases.values())
 
 
-def measure(case: Case, method: Method, reference: Reference, seconds: float, device: str, seed: int) -> Recorder:
+def measure(
+    case: Case, method: Method, reference: Reference, seconds: float, device: str, seed: int, clock: Clock
+) -> Recorder:
     """Train one method on one problem for so long."""
     problem, settings, mesh = case.setting(method, {**method.changes, "device": device, "seed": seed})
-    recorder = Recorder(reference, seconds, ("assembly",) if method.kind == "pinn" else ())
+    recorder = Recorder(reference, seconds, ("assembly",) if method.kind == "pinn" else (), clock)
     try:
-        if method.kind == "deepxde":
+        if method.kind == "direct":
+            _solve_directly(problem, settings, mesh, recorder)
+        elif method.kind == "deepxde":
             from deepxde_pinn import train
 
             mesh = mesh or make_mesh(problem, settings)
@@ -135,6 +145,14 @@ def measure(case: Case, method: Method, reference: Reference, seconds: float, de
     except OutOfTime:
         pass
     return recorder
+
+
+def _solve_directly(problem: Problem, settings: Settings, mesh: Mesh | None, recorder: Recorder) -> None:
+    """What finite elements alone need for the same discretisation: mesh, matrix, sparse factors."""
+    form = make_discretisation(problem, mesh or make_mesh(problem, settings), settings)
+    recorder.begin_training()
+    u = direct_solution(form)
+    recorder.tick(1, lambda x: form.interpolate(u, x))
 
 
 def _train_ours(problem: Problem, settings: Settings, mesh: Mesh | None, method: Method, recorder: Recorder) -> None:
@@ -190,7 +208,9 @@ def draw(path: Path, title: str, curves: dict[str, Recorder]) -> None:
     plt.close(figure)
 
 
-def compare(case: Case, methods: Sequence[str], seconds: float, device: str, seed: int, out: Path) -> None:
+def compare(
+    case: Case, methods: Sequence[str], seconds: float, device: str, seed: int, out: Path, clock: Clock
+) -> None:
     """All methods on one problem: table, CSV, picture."""
     name, reference = case.name, case.reference
     curves: dict[str, Recorder] = {}
@@ -198,7 +218,7 @@ def compare(case: Case, methods: Sequence[str], seconds: float, device: str, see
         method = METHODS[key]
         print(f"{name}: {method.label} ...", file=sys.stderr, flush=True)
         try:
-            curves[method.label] = measure(case, method, reference, seconds, device, seed)
+            curves[method.label] = measure(case, method, reference, seconds, device, seed, clock)
         except (PcpinnError, ImportError) as error:
             print(f"{name}: {method.label} skipped: {type(error).__name__}: {error}", file=sys.stderr)
     curves = {label: recorder for label, recorder in curves.items() if recorder.rows}
@@ -226,6 +246,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="for each method and problem")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument(
+        "--cpu-time", action="store_true", help="count seconds of the processor: where others share the machine"
+    )
     given = parser.parse_args(arguments)
     try:
         cases = cases_of(given.problems)
@@ -242,7 +265,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for solver in (solve, solve_pinn):
         solver(CATALOG.find("poisson1d").problem(1.0), cells=(4,), iterations=2, device=given.device)
     for case in cases:
-        compare(case, methods, given.seconds, given.device, given.seed, given.out)
+        clock = time.process_time if given.cpu_time else time.perf_counter
+        compare(case, methods, given.seconds, given.device, given.seed, given.out, clock)
 
 
 if __name__ == "__main__":

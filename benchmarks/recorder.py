@@ -20,8 +20,14 @@ class OutOfTime(Exception):
 class Recorder(Progress):
     """The error at ever rarer moments, and a clock that stands still while it is measured."""
 
-    def __init__(self, reference: Reference, seconds: float, unused_stages: Sequence[str] = ()) -> None:
-        self.reference, self.limit, self.unused = reference, seconds, unused_stages
+    def __init__(
+        self,
+        reference: Reference,
+        seconds: float,
+        unused_stages: Sequence[str] = (),
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.reference, self.limit, self.unused, self.clock = reference, seconds, unused_stages, clock
         self.rows: list[tuple[float, int, float]] = []  # seconds, iteration, relative error
         self.setup_s, self.iterations = 0.0, 0
         self.network: DenseNetwork | None = None
@@ -30,16 +36,16 @@ class Recorder(Progress):
         self.start()
 
     def start(self) -> None:
-        self._started, self._excluded = time.perf_counter(), 0.0
+        self._started, self._excluded = self.clock(), 0.0
 
     def elapsed(self) -> float:
-        return (self._paused_at or time.perf_counter()) - self._started - self._excluded
+        return (self._paused_at or self.clock()) - self._started - self._excluded
 
     def _pause(self, pause: bool) -> None:
         if pause and self._paused_at is None:
-            self._paused_at = time.perf_counter()
+            self._paused_at = self.clock()
         elif not pause and self._paused_at is not None:
-            self._excluded += time.perf_counter() - self._paused_at
+            self._excluded += self.clock() - self._paused_at
             self._paused_at = None
 
     def stage(self, name: str, total: int | None = None) -> None:

@@ -53,7 +53,7 @@ from .problem.shapes import (
     SpaceTime,
 )
 from .problem.unknowns import Coefficient, Parameter
-from .progress import Progress
+from .progress import Event, Progress
 from .solution.load import load
 from .solution.no_answer import NoAnswer
 from .solution.quantity import Quantity
@@ -66,6 +66,7 @@ from .solve.march.recipe import March
 from .solve.quantity.ask import flux, integrate, maximum, minimum, value
 from .solve.quantity.wanted import Flux, Integral
 from .solve.recipes import NewtonMethod, Residual
+from .trackers import TensorBoard, WeightsAndBiases
 from .train import LBFGS, SOAP, Adam, GaussNewton, TorchOptimiser
 
 __version__ = package_version("pcpinn") or "0"
@@ -92,6 +93,7 @@ __all__ = [
     "Dirichlet",
     "Disk",
     "Ellipse",
+    "Event",
     "Family",
     "Field",
     "Flux",
@@ -139,10 +141,12 @@ __all__ = [
     "SpaceTime",
     "Stages",
     "Surrogate",
+    "TensorBoard",
     "TimeOrder",
     "TorchOptimiser",
     "TrunkBranch",
     "Truth",
+    "WeightsAndBiases",
     "calibrate",
     "certify",
     "condition_number",

@@ -49,6 +49,18 @@ def write_atomically(path: Path, data: bytes | str) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def make_folder_of(path: Path) -> None:
+    """The folder of a file that is to be written, if it is not there.
+
+    Raises:
+        PcpinnError: when it cannot be made.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PcpinnError(f"cannot write {path}: {error.strerror or error}", "choose another place") from error
+
+
 _LEFT = re.compile(r"\..+\.[a-z0-9_]{8}")  # as `tempfile` calls what it makes beside a target
 _OLD = 600.0  # seconds after which nobody is still writing it
 

@@ -46,6 +46,17 @@ def lock_folder(folder: Path) -> tuple[int, int] | None:
     return key
 
 
+def try_lock(descriptor: int) -> bool:
+    """Lock an open file for this process, without waiting; False where another has it. Without locks (Windows) always True."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
 def unlock_folder(key: tuple[int, int] | None) -> None:
     """Let others in; for a second time, nothing."""
     descriptor = None if key is None else _HELD.pop(key, None)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import Console
@@ -17,7 +19,9 @@ from rich.progress import (
 )
 from rich.progress import Progress as RichProgress
 
-from .progress import Progress
+from .clock import Rate, duration
+from .notebook import NotebookProgress
+from .progress import Callback, Progress, listening
 
 _LINES_EVERY = 10.0  # seconds between lines where there is no terminal to draw on
 
@@ -35,6 +39,7 @@ class TerminalProgress(Progress):
                 BarColumn(bar_width=28),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[loss]}"),
+                TextColumn("elapsed"),
                 TimeElapsedColumn(),
                 TextColumn("left"),
                 TimeRemainingColumn(),
@@ -43,17 +48,16 @@ class TerminalProgress(Progress):
             )
             self._bar.start()
         self._task: Any = None
-        self._counted = ""
+        self._name = ""
         self._total: int | None = None
         self._printed = time.monotonic()
-        self._first: tuple[int, float] | None = None
+        self._rate = Rate()
 
     def stage(self, name: str, total: int | None = None) -> None:
         """Show the new stage."""
-        self._total, self._first = total, None
+        self._name, self._total, self._rate = name, total, Rate()
         if self._bar is None:
-            if total is not None:
-                self.console.print(f"{name}: {total} iterations")
+            self.console.print(name if total is None else f"{name}: {total} iterations", markup=False, highlight=False)
             return
         if self._task is not None:
             self._bar.remove_task(self._task)
@@ -61,28 +65,34 @@ class TerminalProgress(Progress):
 
     def update(self, iteration: int, loss: float) -> None:
         """Move the bar."""
+        residual = f"residual {(2 * loss) ** 0.5:.2e}"
         if self._bar is not None:
-            self._bar.update(self._task, completed=iteration, loss=f"residual {(2 * loss) ** 0.5:.2e}")
+            self._bar.update(self._task, completed=iteration, loss=residual)
             return
-        now = time.monotonic()
-        self._first = self._first or (iteration, now)
-        if now - self._printed >= _LINES_EVERY:
-            self._printed = now
-            done = iteration - self._first[0]
-            left = (now - self._first[1]) / done * (self._total - iteration) if done and self._total else None
-            more = f", about {left:.0f} s left" if left is not None else ""
-            self.console.print(f"  {iteration}/{self._total}  residual {(2 * loss) ** 0.5:.2e}{more}")
+        self._rate.tick(iteration)
+        self._line(f"{iteration}/{self._total}  {residual}")
 
     def count(self, name: str, done: int, total: int) -> None:
         """Move the bar of this work, or begin it."""
-        if self._bar is not None:
-            if name != self._counted:
-                self._counted = name
+        if (name, total) != (self._name, self._total):
+            if self._bar is not None:
                 self.stage(name, total)
+            self._name, self._total, self._rate = name, total, Rate()
+        if self._bar is not None:
             self._bar.update(self._task, completed=done)
-        elif time.monotonic() - self._printed >= _LINES_EVERY:
-            self._printed = time.monotonic()
-            self.console.print(f"  {name} {done}/{total}")
+            return
+        self._rate.tick(done)
+        self._line(f"{name} {done}/{total}")
+
+    def _line(self, text: str) -> None:
+        """Where there is no terminal: now and then, with the time since the stage began and the time that it still takes."""
+        if time.monotonic() - self._printed < _LINES_EVERY:
+            return
+        self._printed = time.monotonic()
+        left = None if self._total is None else self._rate.left(self._total)
+        more = "" if left is None else f", about {duration(left)} left"
+        words = f"  {text}, {duration(self._rate.elapsed)} elapsed{more}"
+        self.console.print(words, markup=False, highlight=False, soft_wrap=True)
 
     def note(self, text: str) -> None:
         """A line above the bar."""
@@ -99,5 +109,16 @@ def usual_progress() -> Progress:
     if sys.stderr is not None and sys.stderr.isatty():
         return TerminalProgress(Console(stderr=True))
     if "ipykernel" in sys.modules:
-        return TerminalProgress(Console(force_jupyter=True))
+        return NotebookProgress()
     return Progress()
+
+
+@contextlib.contextmanager
+def shown(progress: Progress | None, callbacks: Callback | Iterable[Callback] | None) -> Iterator[Progress]:
+    """A progress that is given, or the usual one, which is taken away in the end; with callbacks."""
+    own = usual_progress() if progress is None else None
+    try:
+        yield listening(own or progress or Progress(), callbacks)
+    finally:
+        if own is not None:
+            own.close()

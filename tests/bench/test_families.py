@@ -7,6 +7,8 @@ from pcpinn import PcpinnError
 from pcpinn.bench import BenchFolder, Request, make_plan, run_plan
 from pcpinn.bench.outputs import write_tables
 from pcpinn.catalog import FAMILIES, FamilyEntry
+from pcpinn.catalog.family_task import family_task
+from pcpinn.catalog.prepared import write_prepared
 from pcpinn.files import read_json, write_json
 from pcpinn.solve.method import FAMILY_METHODS
 
@@ -32,6 +34,28 @@ def test_all_methods_are_planned_by_default(entry):
     assert named.cells[1].cell.command() == "pcpinn solve line --preset quick --method pod --seed 0"
     with pytest.raises(PcpinnError, match="fem-fit"):
         make_plan(Request(problems=("line",), presets=("quick",), methods=("fem-fit",)))
+
+
+def test_methods_for_steady_families_are_left_out_of_others():
+    plan = make_plan(Request(problems=("burgers1d-c-viscosity",), presets=("quick",)))
+    assert {p.cell.method for p in plan.cells} == {"family", "regression"}
+
+
+def test_a_prepared_family_is_the_same_row(entry, tmp_path):
+    """Mesh and mesh of truth come from the file; key, settings and errors are those of the family by name."""
+    path = tmp_path / "line.pcpinn"
+    write_prepared(family_task("line", "quick", {"iterations": "3"}), path)
+    one, two = (
+        make_plan(Request(problems=(problem,), presets=("quick",), methods=("family",), changes=(("iterations", "3"),)))
+        for problem in ("line", str(path))
+    )
+    assert [p.cell.key for p in one.cells] == [p.cell.key for p in two.cells]
+    (here,) = run_plan(BenchFolder(tmp_path / "one"), one, device="cpu").values()
+    (there,) = run_plan(BenchFolder(tmp_path / "two"), two, device="cpu").values()
+    assert here.finished
+    assert (here.l2re, here.worst, here.reference_error) == (there.l2re, there.worst, there.reference_error)
+    all_of_it = make_plan(Request(problems=(str(path),), presets=("quick",)))
+    assert {p.cell.method for p in all_of_it.cells} == set(FAMILY_METHODS.names())
 
 
 def test_measured_and_in_a_table(entry, tmp_path):

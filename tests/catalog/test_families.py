@@ -1,5 +1,6 @@
 """Every family of the catalog: same anatomy, problems that are well posed, presets that every method can read."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -11,7 +12,8 @@ from pcpinn.catalog.family_task import family_task
 from pcpinn.catalog.find import find_family
 from pcpinn.catalog.series import cosine_waves, sines
 from pcpinn.discretize.finite_elements import FiniteElements
-from pcpinn.family.direct import direct_solution
+from pcpinn.family.direct import direct_solution, direct_solutions
+from pcpinn.family.discretise import make_system
 from pcpinn.family.run import family_settings
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.solve.build import make_mesh
@@ -45,13 +47,19 @@ def test_presets_are_read_whole(entry):
 @pytest.mark.parametrize("entry", FAMILIES, ids=FAMILIES.names())
 def test_problems_have_solutions_on_coarse_meshes(entry):
     """At the ends of ranges too; the size of the answer changes with the parameters."""
-    coarse = {"size": 0.25} if "size" in entry.fine else {"cells": (4, 4)}
-    settings = family_settings(entry.family, None, {**coarse, "degree": 2})
-    mesh = make_mesh(entry.family.base, settings)
-    lower, upper = (
-        direct_solution(FiniteElements(entry.family.at(mu), mesh, 2))
-        for mu in (0.9 * entry.family.lower + 0.1 * entry.family.middle, entry.family.middle + 0.01)
+    family = entry.family
+    if "size" in entry.fine:
+        coarse = {"size": 0.25}
+    else:
+        coarse = {"cells": (4,) * len(entry.fine["cells"])} | (
+            {"steps": 3, "order": 2} if "steps" in entry.fine else {}
+        )
+    settings = family_settings(family, None, {**coarse, "degree": 2})
+    system = make_system(family, make_mesh(family.base, settings), settings, torch.device("cpu"))
+    ends = torch.stack(
+        [0.9 * family.lower + 0.1 * family.middle, family.middle + 0.01 * (family.upper - family.middle)]
     )
+    lower, upper = direct_solutions(system, ends)
     assert abs(lower).max() > 0
     assert abs(lower - upper).max() > 1e-3 * abs(lower).max()
 
@@ -90,3 +98,39 @@ def test_holes_grow():
 def test_waves_in_order():
     assert cosine_waves(4) == [(1, 0), (0, 1), (1, 1), (2, 0)]
     assert len(set(cosine_waves(64))) == 64
+
+
+@pytest.mark.parametrize(
+    ("name", "formula"),
+    [
+        (
+            "wave1d-c-mode",
+            lambda a, x: (
+                np.sin(np.pi * x[:, 0]) * np.cos(2 * np.pi * x[:, 1])
+                + 0.5 * np.sin(a * np.pi * x[:, 0]) * np.cos(2 * a * np.pi * x[:, 1])
+            ),
+        ),
+        (
+            "heat2d-ms-frequency",
+            lambda k, x: (
+                np.sin(k * np.pi * x[:, 0]) * np.sin(np.pi * x[:, 1]) * np.exp(-((k / 500) ** 2 + 1) * x[:, 2])
+            ),
+        ),
+    ],
+)
+def test_families_in_time_have_the_solutions_of_the_formula(name, formula):
+    """At a parameter that is no whole number; a wave with its rate as a field of its own."""
+    family, wave = FAMILIES.find(name).family, name.startswith("wave")
+    fine = (
+        {"cells": (8,), "steps": 10, "scheme": "gauss", "order": 3}
+        if wave
+        else {"cells": (12, 1), "steps": 4, "order": 3}
+    )
+    settings = family_settings(family, None, {**fine, "degree": 4})
+    system = make_system(family, make_mesh(family.base, settings), settings, torch.device("cpu"))
+    mu = family.lower[None] + 0.5
+    u, nodes = direct_solutions(system, mu)[0], system.nodes
+    own = nodes.component_of == 0
+    exact = formula(float(mu), nodes.points)[nodes.point_of]
+    assert np.linalg.norm((u - exact)[own]) < 1e-2 * np.linalg.norm(exact[own])
+    assert [f.name for f in family.base.unknowns] == (["u", "u_rate"] if wave else ["u"])

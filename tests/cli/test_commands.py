@@ -96,7 +96,8 @@ def test_solve_writes_a_picture_a_report_and_a_history(finished):
     page = (finished / "report.html").read_text()
     assert "wave1d-c" in page
     assert "data:image/png;base64," in page
-    assert "http" not in page
+    assert "http:" not in page
+    assert "https:" not in page
     rows = list(csv.DictReader((finished / "history.csv").read_text().splitlines()))
     assert [int(r["iteration"]) for r in rows] == [1, 2, 3, 4, 5, 6]
     assert float(rows[-1]["residual"]) == pytest.approx((2 * float(rows[-1]["loss"])) ** 0.5)

@@ -51,6 +51,19 @@ def test_solve_evaluate_export_resume(capfd, file, tmp_path):
     assert json.loads(out)["iterations"] >= 10
 
 
+def test_prepared_from_a_file(capfd, file, tmp_path):
+    """Mesh and settings from one file, equations from the other; the answer is that of the file alone."""
+    packed, tiny = tmp_path / "line.pcpinn", ("--set", "iterations=3")
+    assert run(capfd, "prepare", file, "--preset", "default", "--out", packed, *tiny)[0] == 0
+    code, out, _ = run(capfd, "solve", packed, "--problem", file, "--out", tmp_path / "there", "--json")
+    assert code == 0
+    code, direct, _ = run(capfd, "solve", file, "--preset", "default", *tiny, "--out", tmp_path / "here", "--json")
+    assert json.loads(out)["family"]["fresh_errors"] == json.loads(direct)["family"]["fresh_errors"]
+    code, _, err = run(capfd, "solve", packed, "--problem", file, "--set", "cells=9", "--out", tmp_path / "other")
+    assert code == 2
+    assert "cells cannot change" in err
+
+
 def test_not_reached_is_exit_code_3(capfd, file, tmp_path):
     code, out, _ = run(capfd, "solve", file, "--accuracy", "1e-6", "--set", "iterations=2", "--out", tmp_path / "run")
     assert code == 3

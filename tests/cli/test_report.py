@@ -5,10 +5,13 @@ import json
 import re
 import shlex
 
+import browser
 import pytest
 from typed import run
 
 from pcpinn.catalog.begun import as_typed
+from pcpinn.catalog.published import paper_result
+from pcpinn.solution.report import command_of
 
 SOLVE = ["solve", "poisson1d", "--preset", "quick", "--seed", 3, "--set", "P=2", "--set", "cells=6", "--set", "width=5",
          "--set", "iterations=4", "--set", "device=cpu", "--set", "certify=false"]  # fmt: skip
@@ -54,6 +57,61 @@ def test_prepared_problems_remember_what_they_were_made_with(capfd, tmp_path):
     options = ["--set", "iterations=3", "--set", "certify=false", "--device", "cpu"]
     assert run(capfd, "solve", file, *options, "--out", tmp_path / "r")[0] == 0
     assert {"cells=6", "iterations=3", "certify=false", "device=cpu"} <= set(line(tmp_path / "r"))
+
+
+def test_the_page_begins_with_the_verdict(capfd, tmp_path):
+    assert run(capfd, *SOLVE, "--out", tmp_path / "r")[0] == 0
+    page = (tmp_path / "r" / "report.html").read_text()
+    places = [
+        page.index(words) for words in ('class="verdict', 'class="tiles"', "<dt>equation</dt>", "<img", "<h2>Errors")
+    ]
+    assert places == sorted(places)
+    assert "of which" not in page
+    assert '<th scope="col">paper' not in page  # the paper has no figure for it
+
+
+def test_the_papers_figure_has_a_column(capfd, tmp_path):
+    command = ["solve", "poisson2d-c", "--preset", "quick", "--set", "size=0.3", "--set", "degree=1", "--set", "width=4",
+               "--set", "iterations=2", "--set", "certify=false"]  # fmt: skip
+    assert run(capfd, *command, "--out", tmp_path / "r")[0] == 0
+    page = (tmp_path / "r" / "report.html").read_text()
+    assert '<th scope="col">paper' in page
+    (paper,) = re.findall(r'<td class="paper">(\d[^<]*)</td>', page)
+    assert float(paper) == paper_result("poisson2d-c").mean
+
+
+def test_the_page_of_an_inference_has_what_was_found(capfd, tmp_path):
+    assert run(capfd, *INFER, "--out", tmp_path / "r")[0] == 0
+    page = (tmp_path / "r" / "report.html").read_text()
+    found = page.split("<h2>What was found")[1].split("<h2>")[0]
+    result = json.loads((tmp_path / "r" / "result.json").read_text())
+    assert f"error {result['errors']['field']['a']['l2re']:.1e}" in found
+    assert ("yes" if result["inverse"]["converged"] else "NO") in found
+    assert f"{result['inverse']['misfit'][0]:.3f}" in found
+    assert line(tmp_path / "r")[:2] == ["pcpinn", "infer"]
+
+
+@pytest.mark.skipif(browser.find() is None, reason="there is no Chromium on this machine: apt install chromium")
+def test_nothing_is_cut_off_in_a_browser(capfd, tmp_path):
+    assert run(capfd, *SOLVE, "--out", tmp_path / "r")[0] == 0
+    chromium = browser.Browser(browser.find(), tmp_path / "profile")
+    try:
+        for width, dark in ((1280, False), (390, True)):
+            chromium.open(tmp_path / "r" / "report.html", width, dark=dark)
+            assert chromium.evaluate("document.documentElement.scrollWidth") <= width
+            tall = "[...document.querySelectorAll('.tile b')].some(e => e.scrollWidth > e.parentElement.clientWidth)"
+            assert chromium.evaluate(tall) is False
+            assert not chromium.complaints
+            assert all(address.startswith(("file:", "data:")) for address in chromium.requests)
+    finally:
+        chromium.close()
+
+
+def test_a_run_to_an_accuracy_is_asked_for_by_its_accuracy():
+    result = {"source": {"name": "a.py"}, "preset": "accuracy", "method": "pcpinn", "seed": 2}
+    shared = {**result, "verdict": {"asked": 0.01}}
+    assert command_of({**shared, "set": {"accuracy": "0.001"}}) == "pcpinn solve a.py --accuracy 0.001 --seed 2"
+    assert command_of({**shared, "set": {}}) == "pcpinn solve a.py --accuracy 0.01 --seed 2"
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_the_root_that_scipy_finds_with_its_corrections_on_record():
     found = newton(equation, np.full(N, 0.1), direct)
     np.testing.assert_allclose(found.u, u, atol=1e-12)
     assert found.converged
-    assert equation.linearised == len(found.corrections) <= 8
+    assert equation.linearised == len(found.corrections) - 1 <= 7  # the last is by the matrix before
     assert found.corrections[-1] <= 1e-10
     late = [c for c in found.corrections if 1e-7 < c < 1e-1]
     assert all(b < 20 * a**1.7 for a, b in pairwise(late))
@@ -69,7 +69,7 @@ def test_far_away_damping_gets_there():
     start = np.full(N, 1e-4)
     start[0] = 0.3
     solve = direct(equation.linearise(start))
-    assert natural_damping(equation, start, solve(equation.residual(start)), solve) < 1
+    assert natural_damping(equation, start, solve(equation.residual(start)), solve).factor < 1
     found = newton(equation, start, direct)
     assert found.converged
     np.testing.assert_allclose(equation.residual(found.u), 0, atol=1e-6)

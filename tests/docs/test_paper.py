@@ -13,6 +13,7 @@ PAGE = (ROOT / "docs" / "paper.md").read_text()
 DATA = [
     ROOT / "docs" / "paper",
     ROOT / "docs" / "paper" / "baselines.csv",
+    ROOT / "docs" / "paper" / "paper-preset.csv",
     ROOT / "docs" / "benchmarks" / "linear-h200.csv",
 ]
 TABLES = [f"Table {n}" for n in range(1, 15)]

@@ -58,6 +58,8 @@ def test_too_much_for_the_memory():
         ({"certify": False}, "certify has no effect"),
         ({"newton_iterations": 3}, "newton_iterations"),
         ({"optimiser": "gauss-newton", "iterations": 0}, "iterations=0"),
+        ({"network": "trunk-branch", "branch_depth": 0, "branch_width": 8}, "branch_width=8"),
+        ({"network": "mlp", "branch_width": 8}, "branch_width"),
         ({"reference": pc.Reference([[0.5, 0.5]], [[1.0]])}, "reference= is for single problems"),
     ],
 )

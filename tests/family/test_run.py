@@ -10,6 +10,7 @@ from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.system import linear_system
 from pcpinn.errors import AccuracyWarning
 from pcpinn.mesh.generate import generate_mesh
+from pcpinn.solve.settings import resolve
 
 
 @pytest.fixture(scope="module")
@@ -104,10 +105,69 @@ def cubic(a):
 def test_resumed_training_is_the_same(family, tmp_path):
     choices = {**QUICK, "accuracy": None}
     whole = pc.solve(family, **choices, iterations=24)
-    pc.solve(family, **choices, iterations=13, out=tmp_path / "run")
+    begun = 13 if len(family.named) == 2 else 20  # of the nonlinear one after its anchors were chosen anew
+    pc.solve(family, **choices, iterations=begun, out=tmp_path / "run")
     resumed = pc.solve(family, **choices, iterations=24, out=tmp_path / "run", resume=True)
     assert torch.equal(whole.network.theta, resumed.network.theta)
     assert whole.result["family"]["fresh_errors"] == resumed.result["family"]["fresh_errors"]
+
+
+def test_anchors_of_a_nonlinear_family_are_chosen_where_it_is_linearised():
+    """The linear part is the same for all parameters, so that one anchor serves it; the derivative at solutions is not."""
+
+    def make(a):
+        return pc.Problem(
+            pc.Interval(0, 1),
+            flux=lambda x, u: (1 + torch.exp(a) * u.value**2) * u.grad,
+            source=lambda x, u: -8.0,
+            boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0)},
+        )
+
+    family = pc.Family(make, a=pc.Range(-2, 6))
+    choices = {**QUICK, "accuracy": None, "krylov_steps": 2, "anchor_target": 1e-2}
+    before, after = (len(pc.solve(family, **choices, iterations=n).anchors) for n in (10, 20))
+    assert before == 1
+    assert after > 1
+
+
+def test_outputs_have_the_size_of_solutions_away_from_the_middle():
+    """In the middle of the ranges the source is zero, and says nothing of the size of solutions."""
+    family = pc.Family(
+        lambda f: pc.Problem(
+            pc.Interval(0, 1),
+            flux=lambda x, u: u.grad,
+            source=lambda x, u: -1e-4 * f,
+            boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0)},
+        ),
+        f=pc.Range(-1, 1),
+    )
+    surrogate = pc.solve(family, **QUICK, accuracy=None, iterations=1)
+    assert 1e-7 < float(surrogate.network.output_scale) < 1e-4
+
+
+def test_a_wave_has_its_rate_beside_it():
+    """Initial(rate=) in a family: u = cos(pi c t) sin(pi x)."""
+    family = pc.Family(
+        lambda c: pc.Problem(
+            pc.Interval(0, 1).over(0, 0.5),
+            density=lambda x, u: u.dt,
+            flux=lambda x, u: c**2 * u.grad,
+            boundary={
+                "left": pc.Dirichlet(0.0),
+                "right": pc.Dirichlet(0.0),
+                "initial": pc.Initial(lambda x: torch.sin(torch.pi * x[0]), rate=0.0),
+            },
+        ),
+        c=pc.Range(1, 2),
+    )
+    sizes = {**QUICK, "cells": (5,), "steps": 5, "order": 2, "samples": 8}
+    surrogate = pc.solve(family, **sizes, accuracy=0.1, iterations=60)
+    assert surrogate.verdict.reached
+    x = np.random.default_rng(0).random((50, 2)) * [1, 0.5]
+    for c in (1.1, 1.8):
+        exact = np.cos(np.pi * c * x[:, 1]) * np.sin(np.pi * x[:, 0])
+        assert np.linalg.norm(surrogate(x, [c], field="u") - exact) < 0.15 * np.linalg.norm(exact)
+    assert [f.name for f in surrogate.fields] == ["u", "u_rate"]
 
 
 def test_accuracy_that_is_not_reached_is_said():
@@ -115,6 +175,33 @@ def test_accuracy_that_is_not_reached_is_said():
         surrogate = pc.solve(line_family(), accuracy=1e-5, **QUICK, iterations=5)
     assert surrogate.verdict.limited_by == "iterations"
     assert surrogate.verdict.estimate > 1e-5
+
+
+def test_networks_grow_where_they_limit(monkeypatch, tmp_path):
+    """Nothing is gained with four units: the network grows, with the same function; stopped and resumed it is the same."""
+    from pcpinn.family import run
+
+    monkeypatch.setattr(run, "_WIDTHS", (4, 8))
+    monkeypatch.setattr(run, "NETWORK", pc.MLP(width=4, depth=1, features="none"))
+    choices = {k: v for k, v in QUICK.items() if k not in ("width", "depth")} | {"accuracy": 1e-4}
+    monkeypatch.setattr(run.FamilyRun, "_look", lambda self, e, done: "stagnation" if done == 20 else "iterations")
+    widths = []
+
+    def solved(iterations, **options):
+        with pytest.warns(AccuracyWarning):
+            found = pc.solve(line_family(), **choices, iterations=iterations, **options)
+        widths.append(found.network.architecture.width)
+        return found
+
+    monkeypatch.setattr(run, "resolve", lambda *a: resolve(*a).with_recipe("network", run.NETWORK))
+    whole = solved(40)
+    solved(30, out=tmp_path / "run")
+    resumed = solved(40, out=tmp_path / "run", resume=True)
+    assert widths == [8, 8, 8]
+    assert torch.equal(whole.network.theta, resumed.network.theta)
+    fresh = whole.result["family"]["fresh_errors"]
+    assert abs(np.mean(fresh[20:22]) / np.mean(fresh[18:20]) - 1) < 0.5  # no jump where it grows
+    assert pc.load(tmp_path / "run").at([0.0, 1.0]).network.architecture.width == 8
 
 
 def test_coarse_meshes_are_blamed():

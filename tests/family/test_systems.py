@@ -8,6 +8,7 @@ import pcpinn as pc
 from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.slabs import TimeSlabs
 from pcpinn.discretize.system import linear_system
+from pcpinn.family.direct import direct_solutions
 from pcpinn.family.discretise import make_system
 from pcpinn.family.krylov import conjugate_gradients, gmres
 from pcpinn.family.run import family_settings
@@ -72,6 +73,43 @@ def test_matrices_and_right_sides_are_those_of_each_problem(family):
         assert np.abs(alone.equation.residual(v[s].numpy()) - system.residual(v, mu)[s].numpy()).max() < 1e-11
     assert A.symmetric == (len(family.named) == 1)
     assert system.linear
+    for at in (None, v):
+        matrices, F = system.linearise_with(at, mu)
+        assert torch.equal(matrices.entries, system.linearise(at, mu).entries)
+        assert torch.equal(F, -b if at is None else system.residual(v, mu))
+    solutions = direct_solutions(system, mu)
+    for s in range(3):
+        alone = linear_system(FiniteElements(family.at(mu[s]), mesh, 2))
+        assert np.abs(alone.solution - solutions[s]).max() < 1e-10 * np.abs(alone.solution).max()
+
+
+def test_a_matrix_that_does_not_change_is_factorised_once(monkeypatch):
+    from pcpinn.family import direct
+
+    made = []
+
+    class Counted(direct.Factors):
+        def __init__(self, A):
+            made.append(A)
+            super().__init__(A)
+
+    monkeypatch.setattr(direct, "Factors", Counted)
+    for factor, count in ((lambda a: 1.0, 1), (lambda a: 2 + a, 4)):
+        family = pc.Family(
+            lambda a, factor=factor: pc.Problem(
+                pc.Interval(0, 1),
+                flux=lambda x, u: factor(a) * u.grad,
+                source=lambda x, u: -a,
+                boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0)},
+            ),
+            a=pc.Range(-1, 1),
+        )
+        system, _ = system_of(family, cells=(4,), degree=2)
+        made.clear()
+        mu = family.sample(4, seed=0)
+        solutions = direct_solutions(system, mu)
+        assert len(made) == count
+        assert solutions.max(axis=1) == pytest.approx([max(0.0, float(a) / 8 / factor(float(a))) for a in mu[:, 0]])
 
 
 def test_nonlinear_derivatives():

@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from pcpinn.network.grow import widened
 from pcpinn.network.recipe import MLP, Place
-from pcpinn.network.trunk_branch import TrunkBranch
+from pcpinn.network.trunk_branch import PlacedProduct, TrunkBranch
 from pcpinn.solution.folder import read_network, write_network
 
 PLACE = Place([0.0, -1.0], [2.0, 1.0], 2)
@@ -34,6 +35,38 @@ def test_at_given_parameters(network):
     values = network(both).reshape(2, len(x), 2)
     for k in range(2):
         assert torch.allclose(network.at(z[k])(x), values[k], atol=1e-14)
+
+
+def test_one_set_of_parameters(network):
+    z, x, both = points()
+    values = network(both).reshape(2, len(x), 2)
+    for k in range(2):
+        one, place = z[k].clone().requires_grad_(True), x.clone().requires_grad_(True)
+        found = network.for_one(one, place)
+        assert torch.allclose(found, values[k], atol=1e-13)
+        by_place, by_parameters = torch.autograd.grad(found.sum(), (place, one))
+        pairs = both[k * len(x) : (k + 1) * len(x)].clone().requires_grad_(True)
+        (whole,) = torch.autograd.grad(network(pairs).sum(), pairs)
+        assert torch.allclose(by_place, whole[:, 3:], atol=1e-12)
+        assert torch.allclose(by_parameters, whole[:, :3].sum(0), atol=1e-12)
+
+
+def test_a_grid_of_parameters_and_places():
+    network = RECIPES[1].build_family(PLACE, 3, 0, torch.float64)
+    z, x, both = points()
+    placed, theta = PlacedProduct.on_grid(network, z, x), network.theta.detach()
+    assert torch.allclose(placed.evaluate(theta), network(both), atol=1e-14)
+    few = both[[0, 4]]  # not a grid
+    assert torch.allclose(network.place(few).evaluate(theta), network(few), atol=1e-14)
+
+
+def test_wider_networks_are_the_same_function(network):
+    _, _, both = points()
+    grown = widened(network, 9, seed=1)
+    assert grown.parameter_count > network.parameter_count
+    assert torch.allclose(grown(both), network(both), atol=1e-14)
+    (slope,) = torch.autograd.grad(grown(both).square().sum(), grown.theta)
+    assert (slope != 0).sum() > network.parameter_count  # new units learn
 
 
 def test_jacobian(network):

@@ -1,13 +1,26 @@
 """What cannot be afforded is refused before anything is allocated, with the figure, a remedy and a way round."""
 
+import csv
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
+import torch
 from cases import chosen
 from small import line
 
 import pcpinn as pc
-from pcpinn.solve import afford
-from pcpinn.solve.method import METHODS
+from pcpinn.mesh.generate import generate_mesh
+from pcpinn.mesh.slab_mesh import SlabMesh
+from pcpinn.solve import afford, cost
+from pcpinn.solve.adapt import space
+from pcpinn.solve.adapt.level import Elements
+from pcpinn.solve.adapt.limits import Limits
+from pcpinn.solve.adapt.march_error import estimate_march
+from pcpinn.solve.method import INVERSE_METHODS, METHODS
+
+COSTS = Path(__file__).parents[2] / "docs" / "benchmarks" / "costs.csv"
 
 ENDS = {"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0)}
 HEAT = pc.Problem(
@@ -98,3 +111,116 @@ def test_the_estimate_is_of_the_right_size():
     square = pc.Problem(pc.Rectangle((0, 0), (1, 1)), flux=lambda x, u: u.grad, source=lambda x, u: u.value)
     _, nodes = afford._nodes(square, chosen(cells=(70, 70), degree=2, device="cpu"), None)
     assert nodes == pytest.approx(141**2, rel=0.05)
+
+
+def test_a_setup_that_takes_longer_than_the_time_limit():
+    """Complete factors of 120 000 degrees of freedom in space: minutes that nothing could interrupt."""
+    slow = {"cells": (24, 24, 24), "preconditioner": "lu", "device": "cpu", "accuracy": None}
+    with pytest.raises(pc.PcpinnError, match=r"setting up P is going to take about [\d.e+]+ s.*time limit is 5 s") as e:
+        pc.solve(BOX, **slow, time_limit=5.0)
+    assert "time_limit=" in e.value.remedy
+    afford.refuse_unaffordable(BOX, chosen(**slow, time_limit=10_000.0))
+    afford.refuse_unaffordable(BOX, chosen(**slow, time_limit=5.0, force=True))
+
+
+def test_an_iteration_that_takes_longer_than_the_time_limit():
+    with pytest.raises(pc.PcpinnError, match=r"one iteration is going to take about [\d.e+]+ s"):
+        pc.solve(line(), cells=(2000,), width=300, time_limit=2.0, accuracy=None, device="cpu")
+
+
+class Said(pc.Progress):
+    def __init__(self):
+        self.notes, self.stages = [], []
+
+    def note(self, text):
+        self.notes.append(text)
+
+    def stage(self, name, total=None):
+        self.stages.append(name)
+
+
+def test_an_estimate_that_takes_longer_than_the_time_limit_is_left_out():
+    walls = {"walls": pc.Dirichlet(0.0)}
+    square = pc.Problem(
+        pc.Rectangle((0, 0), (1, 1), name="walls"), flux=lambda x, u: u.grad, source=lambda x, u: -1.0, boundary=walls
+    )
+    settings = {"cells": (20, 20), "width": 6, "depth": 1, "iterations": 2, "device": "cpu", "accuracy": None}
+    said = Said()
+    solution = pc.solve(square, **settings, time_limit=0.3, progress=said)
+    assert solution.errors["estimate"] is None
+    assert any("no error estimate" in n and "time limit of 0.3 s" in n for n in said.notes)
+
+
+def test_the_estimate_of_a_march_ends_with_the_time_limit():
+    times = np.linspace(0, 1, 41)
+    problem = pc.Problem(
+        HEAT.domain,
+        density=HEAT.density,
+        flux=HEAT.flux,
+        boundary={**ENDS, "initial": pc.Initial(lambda x: x[0] * (1 - x[0]))},
+    )
+    small = chosen(over_time=True, time="march", cells=(10,), degree=2, steps=40, device="cpu")
+    mesh = SlabMesh(generate_mesh(pc.Interval(0, 1), cells=(10,)), times)
+
+    def network(x):
+        return torch.zeros(len(x), 1, dtype=torch.float64)
+
+    network.theta = torch.zeros(1, dtype=torch.float64)
+    assert estimate_march(problem, mesh, small, network)[0]["u"] == pytest.approx(1.0)
+    with pytest.raises(pc.PcpinnError, match=r"longer than the time limit of 0\.001 s: 1 of 40 steps"):
+        estimate_march(problem, mesh, small, network, 0.001)
+
+
+def test_to_an_accuracy_it_is_refused_before_meshes_are_planned():
+    said = Said()
+    with pytest.raises(pc.PcpinnError, match=rf"{SIZE}: .* weights"):
+        pc.solve(line(), accuracy=1e-2, width=100_000, device="cpu", progress=said)
+    assert not any(stage.startswith("mesh") for stage in said.stages)
+
+
+def test_baselines_of_inverse_problems():
+    def bar(k):
+        return pc.Problem(pc.Interval(0, 1), flux=lambda x, u: k * u.grad, source=lambda x, u: -1.0, boundary=ENDS)
+
+    data = pc.Observations(np.full((5, 1), 0.5), np.zeros(5), 0.1)
+    with pytest.raises(pc.PcpinnError, match=rf"{SIZE}: .* degrees of freedom"):
+        INVERSE_METHODS.find("adjoint").solver(bar, data, {"k": pc.Parameter(1.0)}, cells=(19_000_000,))
+
+
+def test_the_next_mesh_is_not_begun_without_the_time_for_it(monkeypatch):
+    """The first took a second; four times as many cells take six, and half of the time is kept for training."""
+    square = pc.Problem(
+        pc.Rectangle((0, 0), (1, 1), name="walls"),
+        flux=lambda x, u: u.grad,
+        source=lambda x, u: -torch.exp(3 * x[0]),
+        boundary={"walls": pc.Dirichlet(0.0)},
+    )
+    mesh = generate_mesh(square.domain, cells=(4, 4))
+    real = space._level
+
+    def slowly(*arguments):
+        time.sleep(1.0)
+        return real(*arguments)
+
+    monkeypatch.setattr(space, "_level", slowly)
+    found = space.adapt(square, mesh, Elements(1), 1e-9, Limits(6.0), pc.Progress())
+    assert found.limited_by == "time"
+    assert len(found.history) == 1
+
+
+def test_denser_meshes_for_training_only_where_there_is_time():
+    assert Limits(600.0).in_time(20_000, 3)
+    assert not Limits(10.0).in_time(20_000, 3)
+
+
+def test_predictions_are_those_of_the_recorded_runs():
+    """Each within a factor of three of what was measured (docs/benchmarks/costs.csv)."""
+    rows = list(csv.DictReader(COSTS.open(encoding="utf-8")))
+    assert len(rows) >= 8
+    for row in rows:
+        for stage in ("setup_s", "iteration_s", "judging_s", "gib"):
+            ratio = float(row[stage]) / float(row[f"{stage}_predicted"])
+            assert 1 / 3 < ratio < 3 or float(row[stage]) < 0.2, (row, stage)
+        d = int(row["dimension"])
+        now = cost.setup_seconds(float(row["dofs"]), d, complete=row["preconditioner"] == "lu")
+        assert now == pytest.approx(float(row["setup_s_predicted"]), rel=0.1)

@@ -160,7 +160,14 @@ class Listener(Progress):
 def test_progress_is_told():
     listener = Listener()
     quick(progress=listener)
-    assert listener.stages == ["mesh", "assembly", "preconditioner", "training (gauss-newton)", "errors"]
+    assert listener.stages == [
+        "mesh",
+        "assembly",
+        "preconditioner",
+        "training (gauss-newton)",
+        "errors",
+        "error estimate",
+    ]
 
 
 # Run folders

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pcpinn.train.curvature import Dual, MatrixFree, Primal, gram
+from pcpinn.train.curvature import Dual, MatrixFree, Primal, gram, gram_by_blocks
 
 
 def random(*shape, seed=0, dtype=torch.float64):
@@ -79,3 +79,9 @@ def test_no_gradient_no_step():
     J, g = random(8, 4), torch.zeros(4, dtype=torch.float64)
     for form in ("primal", "dual"):
         assert torch.all(FORMS[form](J).solve(g, 1.0) == 0)
+
+
+def test_gram_by_blocks_is_the_product():
+    J = random(40, 23)
+    for block in (1, 5, 23, 100):
+        assert torch.allclose(gram_by_blocks(J, block), J.T @ J, atol=1e-13)

@@ -203,6 +203,5 @@ def drawn(family: Family, count: int, seed: int) -> Tensor:
 
 def table_method(name: str, build: Build, recipe: Solves) -> Method:
     """A method for families that builds its answer from direct solutions, and reads a recipe for it."""
-    return Method(
-        name, partial(offer_tables, Offer(recipe, (type(recipe),))), partial(solve_tables, name, build), family=True
-    )
+    offer = partial(offer_tables, Offer(recipe, (type(recipe),)))
+    return Method(name, offer, partial(solve_tables, name, build), family=True, steady=True)

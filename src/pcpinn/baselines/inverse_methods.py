@@ -27,6 +27,7 @@ from ..progress import Progress
 from ..solution.reference import ERRORS
 from ..solution.result import Result
 from ..solution.solution import Solution
+from ..solve.afford import refuse_unaffordable
 from ..solve.build import make_mesh, make_network
 from ..solve.conduct import Run
 from ..solve.method import INVERSE_METHODS, Method
@@ -89,6 +90,7 @@ class _Run:
             if self.settings.run.device == "cuda":
                 raise PcpinnError(f"method {method} computes on the CPU alone", "leave device=cuda out")
             self.own.device = torch.device("cpu")
+        refuse_unaffordable(base, self.settings, on)
         self.mesh = self.own.mesh(on, lambda: make_mesh(base, self.settings))
         for one in self.data:
             one.check(base, self.mesh)

@@ -180,4 +180,4 @@ def solve_pino(family: Family, settings: Settings | Mapping[str, Any] | None = N
     return by_run(StrongFamilyRun, "pino", family, settings, options)
 
 
-FAMILY_METHODS.register(Method("pino", offer_pino, solve_pino, family=True))
+FAMILY_METHODS.register(Method("pino", offer_pino, solve_pino, family=True, steady=True))

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..catalog import CATALOG, FAMILIES
+from ..catalog import CATALOG, FAMILIES, find_any
 from ..catalog.family_task import family_task
 from ..catalog.prepared import SUFFIX, read_prepared
-from ..catalog.task import AnyTask, Task, catalog_task, find_task
+from ..catalog.task import AnyTask, catalog_task, find_task
 from ..errors import PcpinnError
 from ..recipes import as_text
 from ..solve.settings import canonical_value
@@ -159,9 +159,9 @@ def task_of(cell: Cell, device: str | None = None, reference: bool = True) -> An
     return task
 
 
-def baked_changes(task: Task) -> Changes:
+def baked_changes(task: AnyTask) -> Changes:
     """What a prepared problem has changed of its preset: settings and parameters."""
-    entry = CATALOG.find(task.record["problem"])
+    entry = find_any(task.record["problem"])
     parameters, settings = entry.resolve(task.record["preset"], {}, task.settings.method.name)
     given = task.record.get("problem_parameters") or {}
     changed: dict[str, Any] = {k: v for k, v in given.items() if parameters.get(k) != v}

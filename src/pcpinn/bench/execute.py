@@ -174,7 +174,7 @@ def _with_unseen(bench: BenchFolder, cell: Cell, task: FamilyTask) -> FamilyTask
             return replace(task, unseen=read_unseen(path))
         except PcpinnError:
             path.unlink()  # damaged: rewritten below
-    unseen = unseen_of(cell.problem, cell.preset)
+    unseen = unseen_of(cell.problem, cell.preset, task.truth_mesh)
     path.parent.mkdir(parents=True, exist_ok=True)
     unseen.save(path)
     return replace(task, unseen=unseen)

@@ -11,7 +11,6 @@ table.md, table.csv, report.html, figures/  written at the end, and by `pcpinn r
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -27,6 +26,7 @@ from ..cluster.presence import process_started
 from ..environment import package_version
 from ..errors import PcpinnError
 from ..files import read_json, write_json
+from ..lock import try_lock
 from .cell import Cell
 from .plan import Plan, Planned
 from .results import Row, read_rows, write_rows
@@ -126,13 +126,11 @@ class BenchFolder:
             descriptor = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise PcpinnError(f"cannot write into {self.path}: {error.strerror}", "choose another --out") from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not try_lock(descriptor):
             os.close(descriptor)
             raise PcpinnError(
                 f"another benchmark is running in {self.path}", "wait until it ends, or choose another --out"
-            ) from None
+            )
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{socket.gethostname()} {os.getpid()} {process_started(os.getpid())}".encode())
         try:
@@ -148,10 +146,7 @@ class BenchFolder:
         except OSError:
             return False
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return False
-        except OSError:
-            return True
+            return not try_lock(descriptor)
         finally:
             os.close(descriptor)
 

@@ -12,6 +12,7 @@ from ..catalog.reference_file import read_reference
 from ..errors import PcpinnError
 from ..files import read_json, write_atomically
 from ..solution.load import load
+from ..solution.markup import anchor, code, facts, figure, folded, page, table, text
 from ..solution.reference import Reference
 from ..solution.solution import Solution
 from ..train.history import History
@@ -20,7 +21,6 @@ from .figures import convergence, overview, sweep_figure
 from .folder import BenchFolder
 from .graphics import style, write_figure
 from .maps import error_maps
-from .markup import anchor, code, facts, figure, folded, page, table, text
 from .outputs import NOTE, main_summaries
 from .plan import Plan
 from .results import Row

@@ -11,10 +11,12 @@ from typing import Any
 
 from ..catalog import FAMILIES, find_any, find_entry
 from ..catalog.entry import ACCURACY
-from ..catalog.prepared import SUFFIX, read_prepared
+from ..catalog.find import find_family
+from ..catalog.prepared import SUFFIX, prepared_family, read_prepared
 from ..catalog.task import find_task
 from ..errors import PcpinnError
 from ..solve.method import FAMILY_METHODS
+from ..solve.settings import problem_is_over_time
 from .ablations import Ablation, Variant, find_ablation
 from .cell import Cell, Changes, baked_changes, canonical, join, problem_parameters
 from .suites import STRANGERS, STRANGERS_ACCURACY, available, suite
@@ -142,10 +144,12 @@ def _problems(request: Request, ablation: Ablation | None) -> Iterable[str]:
 
 def _methods(request: Request, problem: str) -> tuple[str, ...]:
     """Those that are asked for; of a family its own, in the place of that of single problems, and by default all it has."""
-    if problem not in FAMILIES:
+    name = prepared_family(Path(problem)) if problem.endswith(SUFFIX) else problem
+    if name is None or name not in FAMILIES:
         return request.methods or ("pcpinn",)
     if request.methods is None:
-        return tuple(FAMILY_METHODS.names())
+        over_time = problem_is_over_time(find_family(name).family.base)
+        return tuple(method.name for method in FAMILY_METHODS if not (over_time and method.steady))
     return tuple("family" if m == "pcpinn" else m for m in request.methods)
 
 

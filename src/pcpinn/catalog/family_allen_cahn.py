@@ -39,7 +39,7 @@ FAMILIES.register(
         conditions="u = 0 on the sides",
         family=Family(step, start=Basis(partial(sines, per_axis=_K, power=-0.5), Range(-1, 1, count=_K**2))),
         fine={"cells": (28, 28), "degree": 4},
-        queries={"quick": 16, "default": 200},
+        queries={"quick": 16, "default": 100},
         presets={
             "quick": {
                 "cells": (14, 14),
@@ -54,15 +54,16 @@ FAMILIES.register(
                 "time_limit": 20.0,
             },
             "default": {
-                "cells": (32, 32),
-                "degree": 2,
+                "cells": (20, 20),
+                "degree": 3,
                 "network": "trunk-branch",
                 "samples": 96,
-                "width": 96,
+                "sample": 32_000,
+                "width": 64,
                 "depth": 3,
-                "branch_width": 96,
+                "branch_width": 64,
                 "iterations": 800,
-                "time_limit": 570.0,
+                "time_limit": 300.0,
             },
         },
         remark="The convex-concave step of TensorPILS (camlab-ethz/TensorPILS), the first from its initial states; there it is "

@@ -55,7 +55,16 @@ FAMILIES.register(
     _entry(
         4,
         _ONE | {"width": 18},
-        {"cells": (12, 12), "degree": 3, "width": 64, "depth": 4, "iterations": 400, "time_limit": 50.0},
+        {
+            "cells": (10, 10),
+            "degree": 4,
+            "width": 64,
+            "depth": 4,
+            "samples": 192,
+            "sample": 40_000,
+            "iterations": 400,
+            "time_limit": 50.0,
+        },
         10,
     )
 )
@@ -64,8 +73,8 @@ FAMILIES.register(
         16,
         _ONE | {"network": "mlp", "width": 20},
         {
-            "cells": (12, 12), "degree": 3, "network": "mlp", "width": 80, "depth": 4, "samples": 160,
-            "iterations": 1500, "time_limit": 570.0,
+            "cells": (12, 12), "degree": 3, "network": "mlp", "width": 72, "depth": 4, "krylov_steps": 12,
+            "samples": 256, "sample": 36_000, "iterations": 1500, "time_limit": 300.0,
         },
         20,
     )

@@ -9,10 +9,13 @@ from typing import Any
 
 from ..family.family import Family
 from ..family.measure import measure
+from ..family.run import family_settings
 from ..family.surrogate import Surrogate
 from ..family.unseen import Unseen, solve_unseen
 from ..files import write_json
+from ..mesh.slab_mesh import AnyMesh
 from ..progress import Progress
+from ..solve.build import make_mesh
 from .begun import entry_again, read_begun
 from .entry import FAMILIES, FamilyEntry
 from .find import find_entry, find_family
@@ -25,10 +28,15 @@ _QUERIES = 64
 
 @dataclass(frozen=True, kw_only=True)
 class FamilyTask(AnyTask):
-    """Which family to solve, and how; `unseen` are solutions that the answer is compared with."""
+    """Which family to solve, and how; `unseen` are solutions that the answer is compared with.
+
+    `mesh` and `truth_mesh`, on which such solutions are found, are there where they came with a prepared file.
+    """
 
     family: Family
     unseen: Unseen | None = None
+    mesh: AnyMesh | None = None
+    truth_mesh: AnyMesh | None = None
 
     @property
     def target(self) -> None:
@@ -38,7 +46,7 @@ class FamilyTask(AnyTask):
     def run(self, out: Path | None = None, progress: Progress | None = None, resume: bool = False) -> Surrogate:
         """Solve it by the method of its settings."""
         surrogate: Surrogate = self.settings.method.solver(
-            self.family, self.settings, out=out, progress=progress, record=self.record, resume=resume
+            self.family, self.settings, out=out, progress=progress, record=self.record, resume=resume, on=self.mesh
         )
         if self.unseen is not None:
             found = measure(surrogate, self.unseen)
@@ -59,19 +67,27 @@ def find_any_task(name: str, preset: str, changes: Mapping[str, Any], method: st
         )
     module = import_file(Path(name))
     if hasattr(module, "family") and not hasattr(module, "problem"):
-        return _make(family_file_entry(Path(name), module), preset, changes, _own(method))
+        return make_family_task(family_file_entry(Path(name), module), preset, changes, method)
     return make_task(file_entry(Path(name), module), preset, changes, method)
 
 
 def family_task(name: str, preset: str, changes: Mapping[str, Any], method: str = "family") -> FamilyTask:
     """A family of the catalog by name."""
-    return _make(find_family(name), preset, changes, _own(method))
+    return make_family_task(find_family(name), preset, changes, method)
 
 
-def unseen_of(name: str, preset: str) -> Unseen:
+def unseen_of(name: str, preset: str, mesh: AnyMesh | None = None) -> Unseen:
     """Solutions of a family of the catalog at parameters that no training sees: as many as the preset is judged by."""
     entry = find_family(name)
-    return solve_unseen(entry.family, entry.fine, entry.queries.get(preset, _QUERIES))
+    return solve_unseen(entry.family, entry.fine, entry.queries.get(preset, _QUERIES), mesh)
+
+
+def truth_mesh(task: FamilyTask) -> AnyMesh | None:
+    """Where such solutions of a task are found; None for a family that is not of the catalog."""
+    if task.truth_mesh is not None or task.record["source"].get("kind") != "catalog":
+        return task.truth_mesh
+    entry = find_family(str(task.record["problem"]))
+    return make_mesh(entry.family.base, family_settings(entry.family, None, entry.fine))
 
 
 def _own(method: str) -> str:
@@ -79,8 +95,9 @@ def _own(method: str) -> str:
     return "family" if method == "pcpinn" else method
 
 
-def _make(entry: FamilyEntry, preset: str, changes: Mapping[str, Any], method: str) -> FamilyTask:
-    _, settings, record = begin(entry, preset, changes, method)
+def make_family_task(entry: FamilyEntry, preset: str, changes: Mapping[str, Any], method: str = "family") -> FamilyTask:
+    """A family with settings, for one of the methods of families."""
+    _, settings, record = begin(entry, preset, changes, _own(method))
     return FamilyTask(family=entry.family, settings=settings, record=record)
 
 
@@ -93,5 +110,5 @@ def family_of_run(folder: Path, problem_file: Path | None, changes: Mapping[str,
     begun = read_begun(folder, changes, _RESUMABLE)
     entry = entry_again(begun.source, problem_file, folder, find_family, family_file_entry)
     method = str(begun.record.get("method"))
-    task = _make(entry, begun.preset, {}, method)
+    task = make_family_task(entry, begun.preset, {}, method)
     return replace(task, settings=begun.settings(), record={**task.record, "set": begun.changes})

@@ -19,6 +19,7 @@ from .begun import as_typed, entry_again, read_begun
 from .entry import ACCURACY, AnyEntry, Entry
 from .find import find_entry
 from .pinnacle import FILES, published_reference
+from .published import paper_result
 from .user_file import file_entry
 
 _RESUMABLE = ("iterations", "tolerance", "time_limit")
@@ -129,8 +130,14 @@ def begin(
         "set": as_typed(changes),
         "source": dict(entry.source) or {"kind": "catalog", "name": entry.name},
     }
+    about = {key: getattr(entry, key) for key in ("title", "equation", "domain", "conditions")}
+    if any(about.values()):
+        record["about"] = {key: words for key, words in about.items() if words}
+    paper = None if entry.source else paper_result(entry.name)
     if entry.paper is not None:
         record["paper_l2re"] = entry.paper[0]
+    elif paper is not None:
+        record["paper_l2re"] = paper.mean
     return parameters, settings, record
 
 

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from typer.core import TyperGroup
 
-from ..catalog import CATALOG, FAMILIES, INVERSE
+from pcpinn_command import SETTINGS
+
 from ..catalog.entry import ACCURACY
 from ..catalog.family_task import family_of_run, find_any_task
 from ..catalog.inverse_task import inverse_of_run
@@ -31,10 +30,25 @@ from ..solve.method import METHODS
 from .bench import bench_app, report
 from .conclude import answers, carry_out, conclude, say_interrupted
 from .condition import condition
-from .display import standard_output_kept_clean, working_progress
+from .display import standard_output_kept_clean
 from .doctor import doctor
+from .export import export
 from .infer import infer
-from .options import AsJson, At, Changes, Force, answer_at, changes_with, free_folder, movie_path, pairs, run_name
+from .list import list_problems
+from .options import (
+    AsJson,
+    At,
+    Changes,
+    Force,
+    RunFolder,
+    answer_at,
+    changes_with,
+    free_folder,
+    movie_path,
+    pairs,
+    run_name,
+)
+from .output import OUTPUT, Output, common_first, errors_to_log, options, working_progress
 from .reference import reference_app
 from .reproduce import reproduce
 from .settings import settings
@@ -45,6 +59,9 @@ from .tables import read_points, write_values
 
 class Commands(TyperGroup):
     """All commands; interrupts end in one line and with a code that tells which it was."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: D102
+        return super().parse_args(ctx, common_first(args))
 
     def invoke(self, ctx: Any) -> Any:  # noqa: D102
         try:
@@ -58,16 +75,9 @@ class Commands(TyperGroup):
             raise
 
 
-app = typer.Typer(
-    cls=Commands,
-    help="Solve partial differential equations with preconditioned neural networks.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = typer.Typer(cls=Commands, **SETTINGS)
 app.add_typer(reference_app, name="reference")
-RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
+app.callback()(options)
 ProblemFile = Annotated[
     Path | None, typer.Option("--problem", help="The .py file of a run or prepared problem that came from one.")
 ]
@@ -75,19 +85,6 @@ PublishedFolder = Annotated[
     Path | None,
     typer.Option("--reference", metavar="DIR", help="Compare with PINNacle's published data (.dat) in a folder, too."),
 ]
-
-
-@app.command("list")
-def list_problems() -> None:
-    """List the problems of the catalog."""
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("problem", style="bold", no_wrap=True)
-    table.add_column("what it is")
-    for entry in (*CATALOG, *INVERSE):
-        table.add_row(entry.name, entry.title + ("" if entry.command == "solve" else f" (pcpinn {entry.command})"))
-    for family in FAMILIES:
-        table.add_row(family.name, f"{family.title} (a family)")
-    Console().print(table)
 
 
 @app.command()
@@ -160,7 +157,7 @@ def prepare(
     with standard_output_kept_clean():
         changed = changes_with(changes, accuracy=accuracy)
         usual = ACCURACY if "accuracy" in changed else "default"
-        write_prepared(find_task(name, preset or usual, changed, method), out)
+        write_prepared(find_any_task(name, preset or usual, changed, method), out)
     print(out)
 
 
@@ -215,31 +212,6 @@ def plot(
 
 
 @app.command()
-def export(
-    folder: RunFolder,
-    to: Annotated[str, typer.Option(help="vtu (ParaView), pvd (ParaView, a series over time) or npz (NumPy).")],
-    out: Annotated[Path | None, typer.Option(help="File to write.")] = None,
-    frames: Annotated[
-        int | None, typer.Option(help="For pvd: number of evenly spaced times; by default those of the mesh.")
-    ] = None,
-    at: At = None,
-) -> None:
-    """Write the solution at the mesh's nodes for other programs."""
-    if to not in ("vtu", "pvd", "npz"):
-        raise PcpinnError(f"cannot export to {to!r}", "use --to vtu, --to pvd or --to npz")
-    if frames is not None and to != "pvd":
-        raise PcpinnError(f"--frames {frames} is for series over time", "use --to pvd")
-    solution = answer_at(folder, at)
-    path = out or folder / f"solution.{to}"
-    if to == "pvd":
-        with working_progress() as progress:
-            solution.to_pvd(path, frames=frames, progress=progress)
-        print(path)
-    else:
-        print(solution.to_vtu(path) if to == "vtu" else solution.to_npz(path))
-
-
-@app.command()
 def evaluate(
     folder: RunFolder,
     points: Annotated[Path, typer.Option(help="CSV file with one point per line.")],
@@ -252,6 +224,8 @@ def evaluate(
     write_values(solution, x, out)
 
 
+app.command("list")(list_problems)
+app.command()(export)
 app.command()(show)
 app.command()(settings)
 app.command()(condition)
@@ -266,6 +240,7 @@ app.command()(reproduce)
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; refused input ends with one message and code 2."""
     console = Console(stderr=True)
+    token = OUTPUT.set(Output())
     usual, before = warnings.showwarning, signal.signal(signal.SIGTERM, raise_terminated)
     warnings.showwarning = _one_line_warnings(console)
     try:
@@ -274,6 +249,7 @@ def main(arguments: list[str] | None = None) -> None:
         console.print(f"[bold red]error:[/] {_escape(error.problem)}", soft_wrap=True)
         if error.remedy:
             console.print(f"  -> {_escape(error.remedy)}", soft_wrap=True)
+        errors_to_log(f"error: {error.problem}\n  -> {error.remedy}")
         sys.exit(2)
     except KeyboardInterrupt as interrupt:
         sys.exit(exit_code(interrupt))
@@ -282,6 +258,7 @@ def main(arguments: list[str] | None = None) -> None:
     finally:
         warnings.showwarning = usual
         signal.signal(signal.SIGTERM, before)
+        OUTPUT.reset(token)
 
 
 def _reference_of(folder: Path, problem: Path | None) -> Reference | None:

@@ -18,7 +18,7 @@ from ..interrupt import Terminated, exit_code
 from ..solution.no_answer import NoAnswer
 from ..solution.report import write_report
 from ..solution.solution import Solution
-from .display import working_progress
+from .output import tell, working_progress
 from .run_table import run_table
 
 
@@ -79,15 +79,14 @@ def conclude(solution: Solution, folder: Path, as_json: bool) -> None:
     Raises:
         typer.Exit: with 1 when training ended in values that are not finite, with 3 when the accuracy was not reached.
     """
-    console = Console(stderr=as_json)
-    console.print(run_table(solution.result))
+    tell(run_table(solution.result), as_json)
     for label, path in (("run", folder), ("picture", folder / "solution.png"), ("report", folder / "report.html")):
         if path.exists():
-            console.print(f"{label:>8}  {path}", soft_wrap=True, highlight=False, markup=False)
+            tell(f"{label:>8}  {path}", as_json, soft_wrap=True, highlight=False, markup=False)
     verdict = solution.verdict
     if verdict.reached is not None:
         colour = "green" if verdict.reached else "red"
-        console.print(f"[bold {colour}] verdict[/]  {escape(verdict.message)}", soft_wrap=True, highlight=False)
+        tell(f"[bold {colour}] verdict[/]  {escape(verdict.message)}", as_json, soft_wrap=True, highlight=False)
     if as_json:
         print(json_text(solution.result))
     if solution.result["stopped_by"] == "not finite":

@@ -8,21 +8,9 @@ import sys
 from collections.abc import Iterator
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from ..catalog.published import best_baseline, paper_result
-from ..terminal import TerminalProgress
-
-
-@contextlib.contextmanager
-def working_progress() -> Iterator[TerminalProgress]:
-    """A progress display on standard error that is taken away in the end."""
-    progress = TerminalProgress(Console(stderr=True))
-    try:
-        yield progress
-    finally:
-        progress.close()
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ AsJson = Annotated[
 ]
 
 
+RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
 At = Annotated[
     list[str] | None,
     typer.Option("--at", metavar="NAME=VALUE", help="Of a family: a parameter (1 or 1,2,3); the middle by default."),

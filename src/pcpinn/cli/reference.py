@@ -16,7 +16,8 @@ from ..catalog.makers.maker import Maker
 from ..catalog.reference_file import read_shipped, write_reference
 from ..errors import PcpinnError
 from ..solution.reference import Reference
-from .display import TerminalProgress, standard_output_kept_clean
+from .display import standard_output_kept_clean
+from .output import working_progress
 from .run_table import number
 
 reference_app = typer.Typer(
@@ -99,9 +100,5 @@ def _compute(maker: Maker, level: int) -> tuple[Reference, dict[str, Any]]:
     seconds = maker.seconds(level)
     about = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
     Console(stderr=True).print(f"level {level} of {maker.name}: about {about} on one core", highlight=False)
-    with standard_output_kept_clean():
-        progress = TerminalProgress(Console(stderr=True))
-        try:
-            return maker.make(level, progress)
-        finally:
-            progress.close()
+    with standard_output_kept_clean(), working_progress() as progress:
+        return maker.make(level, progress)

@@ -21,8 +21,9 @@ from ..reproduce.work import Work
 from ..solve.build import check_device
 from .bench import names_of
 from .bench_display import BenchProgress
-from .display import standard_output_kept_clean, working_progress
+from .display import standard_output_kept_clean
 from .options import AsJson, Changes, pairs
+from .output import working_progress
 from .place import Cpus, Gpus, More, On, Partition, Python, Time, place_of
 
 ALL = "all"

@@ -15,8 +15,9 @@ from ..study import STUDIES, conduct, find_study, is_unfinished, read_study, wri
 from ..study.from_file import study_of_file
 from ..study.spread import OnSlurm
 from ..study.study_job import conduct_on_slurm
-from .display import standard_output_kept_clean, working_progress
+from .display import standard_output_kept_clean
 from .options import AsJson, Changes, pairs
+from .output import working_progress
 from .place import Cpus, Gpus, More, On, Partition, Python, Time, place_of
 
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from ..errors import PcpinnError, PcpinnWarning
 from ..files import write_atomically
+from ..solution.cut import value_table
 from ..solution.solution import Solution
-
-_AXES = ("x", "y", "z")
 
 
 def read_points(path: Path, dimension: int) -> np.ndarray:
@@ -50,23 +49,16 @@ def read_points(path: Path, dimension: int) -> np.ndarray:
 
 def write_values(solution: Solution, x: np.ndarray, out: Path | None) -> None:
     """Coordinates and values, to a file or to standard output; nan at points outside the domain, with a warning."""
-    axes = list(_AXES[: x.shape[1]])
-    if solution.mesh.has_time:
-        axes[-1] = "t"
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([*axes, *solution.names])
     outside = solution.outside(x)
     found = np.reshape(solution(x, outside="ignore"), (len(x), -1))
     found[outside] = np.nan
-    for point, values in zip(x, found, strict=True):
-        writer.writerow([*(repr(float(v)) for v in point), *(repr(float(v)) for v in values)])
+    text = value_table(solution.mesh, solution.names, x, found)
     if outside.any():
         warnings.warn(
             f"{int(outside.sum())} of {len(x)} points lie outside the domain: nan", PcpinnWarning, stacklevel=2
         )
     if out is None:
-        sys.stdout.write(buffer.getvalue())
+        sys.stdout.write(text)
     else:
-        write_atomically(out, buffer.getvalue())
+        write_atomically(out, text)
         print(out)

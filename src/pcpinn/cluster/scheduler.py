@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import re
 import subprocess
 from dataclasses import dataclass
@@ -52,6 +51,8 @@ def queue(prefix: str) -> list[Queued]:
     Raises:
         Silent: when the scheduler does not answer.
     """
+    import pwd  # here: Windows, which has no Slurm either, has no such module
+
     lines = _ask("squeue", "-h", "-r", "-u", pwd.getpwuid(os.getuid()).pw_name, "-o", "%i|%j|%T|%N|%r").splitlines()
     found = [Queued(*(part.strip() for part in line.split("|", 4))) for line in lines if line.count("|") >= 4]
     return [one for one in found if one.name.startswith(prefix)]

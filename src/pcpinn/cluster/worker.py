@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import signal
 import socket
@@ -17,6 +16,7 @@ from typing import Any
 
 from ..checkpoint import Checkpoint, Interrupted
 from ..errors import PcpinnError
+from ..lock import try_lock
 from ..progress import Progress
 from .code import code_of_this_process
 from .job import Job
@@ -119,13 +119,9 @@ class Worker:
         with open(state.path / "attempts" / f"{self.job.key}.lock", "w", encoding="utf-8") as file:
             until, last = time.monotonic() + _REACH * self.beat, state.sign(self.job.key)
             while time.monotonic() < until:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    elsewhere = last.get("state") == "running" and last.get("host") != socket.gethostname()
-                    if not elsewhere:  # some shared file systems lock on one machine only: then wait it out
-                        break
-                except OSError:
-                    pass
+                elsewhere = last.get("state") == "running" and last.get("host") != socket.gethostname()
+                if try_lock(file.fileno()) and not elsewhere:  # some shared file systems lock on one machine only
+                    break
                 time.sleep(self.beat / 4)
             yield
 

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from ..discretize.pointwise import Pointwise
+from ..problem.problem import Problem
 from .findings import Finding, graded
 from .view import View
 
@@ -40,3 +41,14 @@ def nonlinearity_findings(view: View) -> list[Finding]:
     if ratio >= 1:
         text += ": the linear part says little"
     return [Finding("nonlinearity", graded(ratio, 0.3, 30), ratio, text, advice if ratio >= 30 else "", mode)]
+
+
+def is_linear(problem: Problem) -> bool:
+    """Whether source, flux and density have one derivative at all states, tried at a few; conditions are not looked at."""
+    box = problem.domain.bounds  # type: ignore[attr-defined]
+    generator = torch.Generator().manual_seed(0)
+    lower, upper = (torch.as_tensor(corner, dtype=torch.float64) for corner in box)
+    x = lower + (upper - lower) * (0.1 + 0.8 * torch.rand(8, len(lower), generator=generator, dtype=torch.float64))
+    states = 1 + torch.rand(2, 8, problem.components, 1 + len(lower), generator=generator, dtype=torch.float64)
+    here, there = (Pointwise(problem, strong=True).jacobian(x, state) for state in states)
+    return bool((here - there).abs().max() <= 1e-9 * (here.abs().max() + 1e-300))

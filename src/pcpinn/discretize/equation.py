@@ -32,6 +32,15 @@ class Nodes:
     component_of: np.ndarray
 
 
+@dataclass(frozen=True)
+class TensorNodes:
+    """The same as tensors of a device: for those that change from step to step."""
+
+    points: Tensor
+    point_of: Tensor
+    component_of: Tensor
+
+
 class Matrix(Protocol[V]):
     """A = dF/du: its products, and all of it for those who factorise."""
 

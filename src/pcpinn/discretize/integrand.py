@@ -31,6 +31,15 @@ class Integrand:
         """Derivative by the state: (N, C, m, *state)."""
         return guard(vmap(jacfwd(self.at_point, argnums=2)), x, n, state)
 
+    def both(self, x: Tensor, n: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """The derivative by the state and the value, of one evaluation."""
+
+        def twice(x: Tensor, n: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+            value = self.at_point(x, n, state)
+            return value, value
+
+        return guard(vmap(jacfwd(twice, argnums=2, has_aux=True)), x, n, state)
+
     def by_coefficients(self, count: int, x: Tensor, n: Tensor, state: Tensor) -> Tensor:
         """Derivative by the first `count` coordinates of extended points (see problem/family.py): (N, C, m, count)."""
 

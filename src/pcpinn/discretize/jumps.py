@@ -14,7 +14,7 @@ from ..recipes import PerAxis
 from .pointwise import Pointwise
 from .samples import data_states, sample_points
 
-_LINES, _PLACES = 16, 120  # along each axis
+_LINES, _PLACES = 16, 600  # along each axis
 _BISECTIONS = 36
 _CHANGE = 1e-3  # of the size of all values, within a thousandth of a millionth of the domain
 _MOST = 4000  # places that are looked at more closely

@@ -74,14 +74,26 @@ def newton(
             break
         if size <= tolerance or (k and size < _FLOOR * tolerance and size > 0.5 * corrections[-2]):
             return Newton(whole, corrections, True)
-        factor = natural_damping(equation, u, correction, solve) if damped else 1.0
-        if factor is None:
+        step = natural_damping(equation, u, correction, solve) if damped else Step[V](1.0)
+        if step is None:
             break
-        u = equation.moved(u, correction, factor)
+        u = equation.moved(u, correction, step.factor)
+        if step.next is not None and step.factor == 1.0:  # a linear problem is solved, and its matrix not needed again
+            size = equation.norm(step.next) / (equation.norm(u) or 1.0)
+            if size <= tolerance:
+                return Newton(equation.moved(u, step.next, 1.0), [*corrections, size], True)
     return Newton(u, corrections, False)
 
 
-def natural_damping(equation: Equation[V, Any], u: V, correction: V, solve: Solve[V]) -> float | None:
+@dataclass(frozen=True)
+class Step(Generic[V]):
+    """A part of a correction that is taken, and the next correction with the same P, where it is known."""
+
+    factor: float
+    next: V | None = None
+
+
+def natural_damping(equation: Equation[V, Any], u: V, correction: V, solve: Solve[V]) -> Step[V] | None:
     """The longest step 1, 1/2, 1/4, ... along -P^-1 F(u) that brings the next correction down; None if there is none.
 
     The test is the natural one (Deuflhard, Newton Methods for Nonlinear Problems, 2004): corrections with the same P are
@@ -97,9 +109,10 @@ def natural_damping(equation: Equation[V, Any], u: V, correction: V, solve: Solv
     while factor >= SMALLEST_DAMPING:
         with np.errstate(all="ignore"):
             F = equation.residual(equation.moved(u, correction, factor))
-            next_size = equation.norm(solve(F)) if math.isfinite(equation.norm(F)) else math.inf
+            following = solve(F) if math.isfinite(equation.norm(F)) else None
+            next_size = math.inf if following is None else equation.norm(following)
         if next_size <= (1 - _GAIN * factor) * size:
-            return factor
+            return Step(factor, following)
         factor /= 2
     return None
 

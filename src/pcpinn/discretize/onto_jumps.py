@@ -1,4 +1,4 @@
-"""Plane meshes without a jump of coefficients inside a cell: nodes move onto it, edges are cut at it and bent along it."""
+"""Meshes without a jump of coefficients inside a cell: nodes move onto it, edges are cut at it and bent along it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ class OntoJumps:
     values: Values
 
     def fitted(self, mesh: Mesh) -> Mesh:
-        """A mesh of straight triangles, its nodes moved and its edges cut, so that jumps run along edges."""
+        """A mesh of straight triangles, nodes moved and edges cut so that jumps run along edges; of intervals, cut at jumps."""
+        if mesh.dimension == 1 and not mesh.has_time:
+            rows, at, _ = self._crossings(mesh, edge_table(mesh).ends)
+            return _cut(mesh, rows, at) if len(rows) else mesh
         if mesh.dimension != 2 or mesh.curved or mesh.has_time:
             return mesh
         before = mesh

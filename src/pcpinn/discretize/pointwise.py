@@ -8,7 +8,7 @@ coordinates is time: the state ends with u_t, the flux with what flows through t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -20,6 +20,8 @@ from ..problem.conditions import Dirichlet, Initial, NaturalCondition, Neumann, 
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.real import refuse_complex
+
+R = TypeVar("R")
 
 
 def unpack(state: Tensor, fields: tuple[Field, ...], over_time: bool) -> list[Local]:
@@ -340,7 +342,7 @@ def _without_ones(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(length for length in shape if length != 1)
 
 
-def guard(function: Callable[..., Tensor], *args: Tensor) -> Tensor:
+def guard(function: Callable[..., R], *args: Tensor) -> R:
     """Run the user's function; turn whatever it raises into a message that names the cause."""
     try:
         return function(*args)

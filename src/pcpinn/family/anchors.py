@@ -22,6 +22,7 @@ from ..precondition.protocol import LinearMap
 from .krylov import Products, conjugate_gradients, gmres
 from .system import System
 
+Values = Callable[[Tensor], Tensor]
 _CANDIDATES = 32
 _PATIENCE = 3  # anchors without a gain after which no more are tried
 _MORE = 2  # steps with which a solution is compared, in multiples of those taken
@@ -57,15 +58,28 @@ class Anchors:
         for k in range(len(z)):
             self._add(z[k], None if u is None else u[k])
 
-    def choose(self, most: int, target: float, seed: int) -> None:
-        """Add anchors until the Krylov steps leave at most `target` of the solution at all candidates, or there are `most`."""
+    def choose(self, most: int, target: float, seed: int, values: Values | None = None) -> None:
+        """Add anchors until the Krylov steps leave at most `target` of the solution at all candidates, or there are `most`.
+
+        Args:
+            most, target: when to stop.
+            seed: of the candidates.
+            values: z (S, K) -> (S, N) that a nonlinear family is linearised at; zero if not given.
+        """
         parameters, system = self.system.family, self.system
+        self.quality = []
         uniform = spread(_CANDIDATES, parameters.count, seed)
         corners = 2.0 * (uniform[: _CANDIDATES // 2] > 0.5).double() - 1  # ends of ranges, where P from afar is worst
         candidates = torch.cat([parameters.draw(uniform.clamp(1e-9, 1 - 1e-9)), corners])
         mu = parameters.value(candidates)
-        A, right = system.linearise(None, mu), system.right_side(mu)
-        self.build(torch.zeros(1, parameters.count, dtype=torch.float64))
+        middle = torch.zeros(1, parameters.count, dtype=torch.float64)
+        if values is None:
+            A, right = system.linearise(None, mu), system.right_side(mu)
+            self.build(middle)
+        else:
+            u = values(candidates)
+            A, right = system.linearise(u, mu), system.residual(u, mu)
+            self.build(middle, values(middle))
         self.symmetric = self._may_be_symmetric and A.symmetric
         while True:
             left = self._left(A, right, candidates)
@@ -76,7 +90,7 @@ class Anchors:
             if bool((self.z == worst).all(1).any()):
                 return  # P of this very matrix is no better
             self.z = torch.cat([self.z, worst[None]])
-            self._add(worst, None)
+            self._add(worst, None if values is None else values(worst[None])[0])
 
     @property
     def _gains_nothing(self) -> bool:

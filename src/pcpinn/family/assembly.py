@@ -97,7 +97,7 @@ class Assembly(SampledEquations[FiniteElements]):
     def weak(self, v: Tensor, mu: Tensor) -> Tensor:
         """The weak form (S, N) of values that satisfy the constraints."""
         result = torch.zeros_like(v)
-        for integrand, batch, some in self._some(len(v), 1):
+        for _, integrand, batch, some in self._some(len(v), 1):
             out = self._out(integrand.evaluate, batch, v[some], mu[some])
             result[some] = scatter(result[some], batch, out, at_once=True)
         return result
@@ -107,20 +107,38 @@ class Assembly(SampledEquations[FiniteElements]):
     def linearise(self, u: Tensor | None, mu: Tensor) -> Matrices:
         """dF/du at u (S, N), or at zero for linear problems: constraints are rows, their columns eliminated."""
         mu = mu.to(self.device)
-        pattern, slots, fixed = self._layout
-        v = (
-            torch.zeros(len(mu), self.size, dtype=torch.float64, device=self.device)
-            if u is None
-            else self.satisfied(u, mu)
-        )
-        entries = fixed.expand(len(mu), -1).clone()
-        at = {id(batch): k for k, (_, batch) in enumerate(self.parts)}
-        for integrand, batch, some in self._some(len(mu), (1 + self.form.mesh.dimension) * self.form.components):
-            jacobian = self._out(integrand.jacobian, batch, v[some], mu[some])
-            for i, j, keep, where in slots[at[id(batch)]]:
-                local = contracted(batch, i, j, jacobian[:, :, :, i, :, j])  # (z, e, b, b')
-                entries[some].index_add_(1, where, local.flatten(1)[:, keep])
-        return Matrices(pattern, entries)
+        v = self._zeros(len(mu)) if u is None else self.satisfied(u, mu)
+        entries = self._layout[2].expand(len(mu), -1).clone()
+        for k, integrand, batch, some in self._some(len(mu), self._columns):
+            self._add(entries[some], k, batch, self._out(integrand.jacobian, batch, v[some], mu[some]))
+        return Matrices(self.pattern, entries)
+
+    def linearise_with(self, u: Tensor | None, mu: Tensor) -> tuple[Matrices, Tensor]:
+        """The same and F at u, or at zero, from one evaluation of the problem's functions if u satisfies the constraints."""
+        mu = mu.to(self.device)
+        if u is None:
+            u = self._zeros(len(mu))
+        v = self.satisfied(u, mu)
+        entries, R = self._layout[2].expand(len(mu), -1).clone(), torch.zeros_like(v)
+        for k, integrand, batch, some in self._some(len(mu), self._columns):
+            jacobian, value = self._pair(integrand, batch, v[some], mu[some])
+            self._add(entries[some], k, batch, jacobian)
+            R[some] = scatter(R[some], batch, value, at_once=True)
+        return Matrices(self.pattern, entries), self.as_rows(R, u - v)
+
+    @property
+    def _columns(self) -> int:
+        """Numbers in a state, by which integrands are differentiated."""
+        return (1 + self.form.mesh.dimension) * self.form.components
+
+    def _zeros(self, count: int) -> Tensor:
+        return torch.zeros(count, self.size, dtype=torch.float64, device=self.device)
+
+    def _add(self, entries: Tensor, part: int, batch: Batch, jacobian: Tensor) -> None:
+        """Add what a batch of cells contributes to entries (z, nnz)."""
+        for i, j, keep, where in self._layout[1][part]:
+            local = contracted(batch, i, j, jacobian[:, :, :, i, :, j])  # (z, e, b, b')
+            entries.index_add_(1, where, local.flatten(1)[:, keep])
 
     @property
     def pattern(self) -> Pattern:
@@ -168,17 +186,28 @@ class Assembly(SampledEquations[FiniteElements]):
 
     # --- points -----------------------------------------------------------------------------------------------------
 
-    def _some(self, count: int, factor: int) -> Iterator[tuple[Integrand, Batch, slice]]:
-        """Batches of cells, with as many samples at a time as fit."""
-        state = (1 + self.form.mesh.dimension) * self.form.components
-        for integrand, batch in self.parts:
-            step = max(1, CHUNK_ENTRIES // (batch.dx.numel() * state * factor))
+    def _some(self, count: int, factor: int) -> Iterator[tuple[int, Integrand, Batch, slice]]:
+        """Batches of cells by number, with as many samples at a time as fit."""
+        for k, (integrand, batch) in enumerate(self.parts):
+            step = max(1, CHUNK_ENTRIES // (batch.dx.numel() * self._columns * factor))
             for start in range(0, count, step):
-                yield integrand, batch, slice(start, start + step)
+                yield k, integrand, batch, slice(start, start + step)
 
     def _out(self, function: Callable[..., Tensor], batch: Batch, v: Tensor, mu: Tensor) -> Tensor:
         """An integrand or its derivative at the points of all samples: (z, e, q, ...)."""
-        x, n = batch.points, batch.outward
-        points = torch.cat([mu[:, None, :].expand(-1, len(x), -1), x.expand(len(mu), -1, -1)], dim=2)
-        out = self.called(function, points.flatten(0, 1), n.repeat(len(mu), 1), batch.state(v))
+        out = self.called(function, *_arguments(batch, v, mu))
         return out.unflatten(0, (len(mu), *batch.dx.shape))
+
+    def _pair(self, integrand: Integrand, batch: Batch, v: Tensor, mu: Tensor) -> tuple[Tensor, Tensor]:
+        """The derivative of an integrand and its value, likewise."""
+        x, n, state = (a.cpu() if self.functions_on_host else a for a in _arguments(batch, v, mu))
+        jacobian, value = (a.to(self.device) for a in integrand.both(x, n, state))
+        shape = len(mu), *batch.dx.shape
+        return jacobian.unflatten(0, shape), value.unflatten(0, shape)
+
+
+def _arguments(batch: Batch, v: Tensor, mu: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Extended points, normals and states at the points of all samples."""
+    x, n = batch.points, batch.outward
+    points = torch.cat([mu[:, None, :].expand(-1, len(x), -1), x.expand(len(mu), -1, -1)], dim=2)
+    return points.flatten(0, 1), n.repeat(len(mu), 1), batch.state(v)

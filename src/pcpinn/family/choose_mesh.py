@@ -13,6 +13,7 @@ from ..mesh.refine import refined
 from ..mesh.slab_mesh import AnyMesh
 from ..problem.shape_base import Domain
 from ..progress import Progress
+from ..solve.adapt.inverses import Inverses
 from ..solve.adapt.level import Elements, Level
 from ..solve.adapt.wish import Wish, first_mesh
 from ..solve.build import make_mesh
@@ -60,7 +61,7 @@ def _error(family: Family, mu: Tensor, mesh: Mesh, elements: Elements) -> float:
     problem = family.at(mu)
     coarse, fine = elements.on(problem, mesh), elements.finer(problem, mesh)
     try:
-        level = Level(coarse, direct_solution(coarse), fine, direct_solution(fine))
+        level = Level(coarse, direct_solution(coarse), fine, direct_solution(fine), Inverses(fine))
     except PcpinnError as error:
         where = ", ".join(f"{n}={v:.3g}" for n, v in zip(family.labels[:6], mu.tolist(), strict=False))
         raise PcpinnError(

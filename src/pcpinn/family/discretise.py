@@ -14,7 +14,7 @@ from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..problem.field import Field
 from ..solve.build import refuse_free
-from ..solve.certify import finer_elements, finer_slabs
+from ..solve.finer import finer_elements, finer_slabs
 from ..solve.settings import Settings
 from .assembly import Assembly
 from .family import Family

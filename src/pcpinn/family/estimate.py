@@ -81,8 +81,9 @@ class Estimator:
         """The finer discretisation in words."""
         return self._fine[2]
 
-    def forget(self) -> None:
-        """P of a nonlinear family is to be built again, at the network's values of now."""
+    def forget(self, anchors: Tensor) -> None:
+        """P of a nonlinear family is to be built again, at the anchors and the network's values of now."""
+        self.z = anchors
         for name in ("_coarse", "_fine", "_fine_nodal", "_prolongation"):
             self.__dict__.pop(name, None)
 
@@ -103,9 +104,9 @@ class Estimator:
     def _errors(self, z: Tensor) -> dict[str, Tensor]:
         (coarse, P, nodal), (fine, Q, _) = self._coarse, self._fine
         v = nodal.values(z)
-        here = corrected(coarse, P, v, z)
+        here = corrected(coarse, P, v, z, damped=False)
         w = self._fine_nodal.values(z)
-        there = corrected(fine, Q, w, z)
+        there = corrected(fine, Q, w, z, damped=False)
         raised = self._raised(here.whole)
         return {
             "total": there.errors,

@@ -18,6 +18,8 @@ from torch import Tensor
 
 from ..errors import PcpinnError, PcpinnWarning
 from ..problem.family import Family as Extended
+from ..problem.first_order import first_order
+from ..problem.mapped import MappedProblem
 from ..problem.problem import Problem
 from ..problem.unknowns import Parameter
 from .functions import AnyParameter, Basis, Sensors, distribution_of
@@ -189,12 +191,13 @@ class Family(Parameters):
         }
 
         def build(**given: Tensor) -> Problem:
-            return self.make(
+            made = self.make(
                 **{
                     n: p.given(given[n]) if not isinstance(p, Distribution) else given[n]
                     for n, p in self.parameters.items()
                 }
             )
+            return _in_first_order(made) if isinstance(made, Problem) else made
 
         return Extended(build, starts)
 
@@ -225,3 +228,12 @@ class Family(Parameters):
                 mu = self.value(z)
                 result.append((f"{labels[k]}={float(mu[k]):g}", mu))
         return result
+
+
+def _in_first_order(problem: Problem) -> Problem:
+    """Rates of fields of second order in time are fields of their own: a network of a family has them beside the rest."""
+    if isinstance(problem, MappedProblem) and problem.second_order_fields:
+        raise PcpinnError(
+            "Initial(rate=...) does not go with a map of the domain", "write u_t = v and v_t = ... with two fields"
+        )
+    return first_order(problem)

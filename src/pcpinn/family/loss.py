@@ -22,7 +22,7 @@ from ..train.forms import choose_form
 from ..train.loss import Loss
 from ..train.model import Forms, Model
 from ..train.optimiser import State
-from .anchors import Anchors
+from .anchors import Anchors, Values
 from .nodal import NodalNetwork
 from .sampling import Sampling
 from .system import System
@@ -33,6 +33,7 @@ _LEAST = 0.05  # of a field's usual size: where it is smaller, relative errors d
 _GAIN = 0.25  # a step of length s must shrink the correction by a factor of 1 - s / 4
 ROUND = 10  # steps whose weights are averaged: each fits its own samples best, their mean all of them
 _REBUILT = (0, 4, 12, 28, 60, 124, 252)  # steps after the linear start at which P of a nonlinear family is built anew
+_CHOSEN = (12, 60)  # those of them at which its anchors are chosen anew: until then linear parts alone were known
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,9 @@ class Corrections:
     errors: Tensor
 
 
-def corrected(system: System, anchors: Anchors, v: Tensor, z: Tensor, at_zero: bool = False) -> Corrections:
+def corrected(
+    system: System, anchors: Anchors, v: Tensor, z: Tensor, at_zero: bool = False, damped: bool = True
+) -> Corrections:
     """Values v (S, N) corrected by Krylov steps; of a nonlinear family by one damped Newton step.
 
     Args:
@@ -58,16 +61,18 @@ def corrected(system: System, anchors: Anchors, v: Tensor, z: Tensor, at_zero: b
         v: values of the network.
         z: (S, K) scaled parameters.
         at_zero: take the linear part of a nonlinear family.
+        damped: shorten steps of Newton's method that are too long; if not, the target is the whole step.
     """
     mu = system.family.value(z)
     if system.linear or at_zero:
-        A = system.linearise(None, mu)
-        target = v - anchors.inverse(A, A.apply(v) - system.right_side(mu), z)
-        whole = target
+        A, at_rest = system.linearise_with(None, mu)
+        target = whole = v - anchors.inverse(A, A.apply(v) + at_rest, z)
     else:
-        A = system.linearise(v, mu)
-        correction = anchors.inverse(A, system.residual(v, mu), z)
-        target, whole = _damped(system, lambda r: anchors.inverse(A, r, z), v, correction, mu), v - correction
+        A, residual = system.linearise_with(v, mu)
+        correction = anchors.inverse(A, residual, z)
+        target = whole = v - correction
+        if damped:
+            target = _damped(system, lambda r: anchors.inverse(A, r, z), v, correction, mu)
     return Corrections(target, whole, system.relative(v - whole, whole))
 
 
@@ -93,17 +98,28 @@ class FamilyLoss(Loss):
         system: the equations.
         anchors: P.
         sampling: which parameters.
+        choose: chooses anchors of a nonlinear family, linearised at given values; None keeps those that there are.
 
     Attributes:
         fresh: the mean error over parameters that the network had not seen, before each step.
+        since: steps that were taken with smaller networks.
     """
 
     rule = Nielsen()
 
-    def __init__(self, network: Network, system: System, anchors: Anchors, sampling: Sampling) -> None:
+    def __init__(
+        self,
+        network: Network,
+        system: System,
+        anchors: Anchors,
+        sampling: Sampling,
+        choose: Callable[[Values], None] | None = None,
+    ) -> None:
         self.network, self.system, self.anchors, self.sampling = network, system, anchors, sampling
+        self._choose = choose
         self.nodal = NodalNetwork(network, system.nodes)
         self.fresh: list[float] = []
+        self.since = 0
         self._anchor_u: Tensor | None = None
         self._inner: LeastSquares | None = None
         self._sum, self._settled = torch.zeros_like(network.theta.detach()), 0
@@ -139,8 +155,8 @@ class FamilyLoss(Loss):
         unit = torch.where(unit > 0, unit, 1.0)[:, system.field_of]
         weights = (system.weights / unit**2).reshape(-1)
         dtype, device = self.theta.dtype, self.theta.device
-        operator = misfit(target.reshape(-1).cpu().numpy(), weights.cpu().numpy(), dtype, device, "krylov")
-        return LeastSquares(self.network, self.nodal.nodes(z), operator)
+        operator = misfit(target.reshape(-1), weights, dtype, device, "krylov")
+        return LeastSquares(self.network, self.nodal.nodes(z), operator, self.nodal.placed(z))
 
     def settle(self, iteration: int) -> None:
         """Every `ROUND` steps, go to the mean of the weights since the last time, if the error at new parameters is less there.
@@ -171,7 +187,13 @@ class FamilyLoss(Loss):
 
     def _rebuild(self, iteration: int) -> None:
         """P at the network's own values, now and then: as these settle, more rarely."""
-        if not self.system.linear and iteration - _LINEAR_START in _REBUILT:
+        after = iteration - _LINEAR_START
+        if self.system.linear or after not in _REBUILT:
+            return
+        if self._choose is not None and after in _CHOSEN:
+            self._choose(self.nodal.values)
+            self._anchor_u = self.nodal.values(self.anchors.z)
+        else:
             self._anchor_u = self.nodal.values(self.anchors.z)
             self.anchors.build(self.anchors.z, self._anchor_u)
 
@@ -209,16 +231,27 @@ class FamilyLoss(Loss):
             "fresh": torch.tensor(self.fresh, dtype=torch.float64),
             "sum": self._sum,
             "settled": torch.tensor(self._settled),
+            "since": torch.tensor(self.since),
         }
-        return own if self._anchor_u is None else {**own, "anchor_u": self._anchor_u}
+        if self._anchor_u is None:
+            return own
+        quality = torch.tensor(self.anchors.quality, dtype=torch.float64)
+        return {**own, "anchor_u": self._anchor_u, "anchor_z": self.anchors.z, "anchor_quality": quality}
+
+    def continued_by(self, other: FamilyLoss) -> None:
+        """Hand over to the loss of a larger network: what was drawn and seen stays."""
+        other.fresh, other.since, other._settled = self.fresh, len(self.fresh), self._settled
+        other._anchor_u, other._choose = self._anchor_u, self._choose
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """Inverse of `state`."""
         self.sampling.restore(state)
         self.fresh = state["fresh"].tolist()
         self._sum, self._settled = state["sum"].to(self._sum).clone(), int(state["settled"])
+        self.since = int(state["since"])
         if "anchor_u" in state:
             u = state["anchor_u"].to(self.system.device)
-            if self._anchor_u is None or not torch.equal(u, self._anchor_u):
+            if self._anchor_u is None or u.shape != self._anchor_u.shape or not torch.equal(u, self._anchor_u):
                 self._anchor_u = u
-                self.anchors.build(self.anchors.z, u)
+                self.anchors.build(state["anchor_z"].cpu(), u)
+                self.anchors.quality = state["anchor_quality"].tolist()

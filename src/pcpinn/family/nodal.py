@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..discretize.equation import Nodes
-from ..network.protocol import Network
+from ..discretize.equation import Nodes, TensorNodes
+from ..network.protocol import Network, Placed
+from ..network.trunk_branch import PlacedProduct, TrunkBranchNetwork
 
 _ROWS = 65_536
 
@@ -39,11 +40,13 @@ class NodalNetwork:
         at = torch.cat(parts).reshape(len(z), len(self.points), -1)
         return at[:, self.point_of, self.component_of].double()
 
-    def nodes(self, z: Tensor) -> Nodes:
+    def nodes(self, z: Tensor) -> TensorNodes:
         """The degrees of freedom of all samples as those of one function on extended points."""
         offset = (torch.arange(len(z), device=self.points.device) * len(self.points))[:, None]
-        return Nodes(
-            self.extended(z).cpu().numpy(),
-            (offset + self.point_of).reshape(-1).cpu().numpy(),
-            self.component_of.repeat(len(z)).cpu().numpy(),
-        )
+        return TensorNodes(self.extended(z), (offset + self.point_of).reshape(-1), self.component_of.repeat(len(z)))
+
+    def placed(self, z: Tensor) -> Placed | None:
+        """The network at these extended points, where it is known that they are a grid of parameters and places."""
+        if isinstance(self.network, TrunkBranchNetwork):
+            return PlacedProduct.on_grid(self.network, z.to(self.points), self.points)
+        return None

@@ -13,7 +13,9 @@ import torch
 
 from ..errors import AccuracyWarning, PcpinnError
 from ..mesh.slab_mesh import AnyMesh
-from ..network.trunk_branch import TrunkBranch
+from ..network.grow import widened
+from ..network.parametric import ParametricNetwork
+from ..network.trunk_branch import TrunkBranch, TrunkBranchNetwork
 from ..progress import Progress
 from ..solution.folder import finish_run
 from ..solution.reference import ERRORS
@@ -24,8 +26,9 @@ from ..solve.conduct import Run, check_training
 from ..solve.method import FAMILY_METHODS, Method
 from ..solve.settings import Settings, problem_is_over_time, resolve
 from ..solve.solvable import solves
-from ..train import GaussNewton, Optimiser, Snapshot, Stopping, Training, train
-from .anchors import Anchors
+from ..train import Checkpoints, GaussNewton, Optimiser, Snapshot, Stopping, Training, train
+from ..train.optimiser import State
+from .anchors import Anchors, Values
 from .assembly import Assembly
 from .checks import check_family, check_memory
 from .choose_mesh import choose_mesh
@@ -41,6 +44,8 @@ from .surrogate import Surrogate, percentile
 _LOOK = 16  # parameters of such a look
 _STALLED = 4  # rounds without a gain of a tenth
 _USUAL_LIMIT = 600.0  # seconds, where an accuracy is asked for
+_WIDTHS = (32, 48, 72)  # of networks that grow
+_WORTH = 0.3  # of the accuracy: a training error below this is not worth a larger network
 _FEW = 8  # parameters up to which one perceptron sees them all
 _VALIDATION_SEED = 1_000_003
 
@@ -98,6 +103,8 @@ class FamilyRun:
         self.family = family
         check_training(base, settings, None)
         check_family(family)
+        asked_for = {key for key in settings.asked if key.partition(".")[0] == "network"}
+        self.may_grow = settings.run.accuracy is not None and not asked_for
         settings, self.why = _with_network(family, settings)
         self.own = Run(settings, base.name, base.unknowns, kind="family", **options)
         self.own.facts |= {"parameters": family.to_list(), "outside": family.outside}
@@ -108,11 +115,11 @@ class FamilyRun:
         device = self.own.device
         self.system: AnySystem = make_system(family, self.mesh, self.settings, device)
         self.network = make_network(base, self.mesh, self.settings, parameters=family.count)
-        self._check_memory()
+        self._check_memory(self.network.parameter_count)
         self.progress.stage("preconditioner")
         loss = self.settings.loss
         self.anchors = Anchors(self.system, lambda form: make_preconditioner(self.settings, form), loss.krylov_steps)
-        self.anchors.choose(loss.anchors, loss.anchor_target, self.settings.run.seed)
+        self._choose_anchors()
         self.progress.note(_about(self.anchors))
         self._set_unit()
         self.loss = self.make_loss()
@@ -122,15 +129,20 @@ class FamilyRun:
         """What is trained on; other methods have others."""
         loss = self.settings.loss
         sampling = Sampling(self.family, loss.samples, loss.adaptive, self.settings.run.seed)
-        return FamilyLoss(self.network, self.system, self.anchors, sampling)
+        return FamilyLoss(self.network, self.system, self.anchors, sampling, self._choose_anchors)
+
+    def _choose_anchors(self, values: Values | None = None) -> None:
+        """For the linear part, or linearised at the network's values."""
+        loss = self.settings.loss
+        self.anchors.choose(loss.anchors, loss.anchor_target, self.settings.run.seed, values)
 
     def _choose(self, settings: Settings) -> AnyMesh:
         mesh, self.own.settings = choose_mesh(self.family, settings, self.own.progress)
         return mesh
 
-    def _check_memory(self) -> None:
+    def _check_memory(self, weights: int) -> None:
         entries = len(self.system.pattern.indices) if isinstance(self.system, Assembly) else 0
-        loss, weights = self.settings.loss, self.network.parameter_count
+        loss = self.settings.loss
         memory = self.settings.run.memory
         if self.own.device.type == "cuda":
             memory = max(memory, torch.cuda.get_device_properties(self.own.device).total_memory / 2**31)
@@ -138,9 +150,10 @@ class FamilyRun:
 
     def _set_unit(self) -> None:
         """Outputs in the units of the solutions, field by field, where these are much larger or smaller than 1."""
-        mu = self.family.value(self.anchors.z)
+        z = self.family.scaled(self.family.sample(_LOOK, seed=self.settings.run.seed))
+        mu = self.family.value(z)  # in the middle of the ranges a solution may be zero
         A = self.system.linearise(None, mu)
-        u = self.anchors.inverse(A, self.system.right_side(mu), self.anchors.z)
+        u = self.anchors.inverse(A, self.system.right_side(mu), z)
         size = self.system.sizes(u).mean(0) / self.system.sizes(torch.ones_like(u[:1]))[0]
         usual = ~(torch.isfinite(size) & (size > 0)) | ((size > 0.1) & (size < 10))
         unit = torch.where(usual, 1.0, size).to(self.network.output_scale)
@@ -162,7 +175,7 @@ class FamilyRun:
         state = self.optimiser.start(self.loss, settings.run.seed)
         own.ready()
         own.begin(self.mesh)
-        checkpoints, snapshot = own.checkpoints(self.network.theta, state)
+        checkpoints, snapshot, state = self._begun(state)
         estimator = self._estimator()
         training: Training | None = None
         reason, iterations = "iterations", settings.optimiser.iterations
@@ -184,8 +197,51 @@ class FamilyRun:
             )
             if reason == "iterations":
                 reason = self._look(estimator, done)
+            if reason == "stagnation" and self._limits(estimator) and self._grow():
+                state, estimator, reason = (
+                    self.optimiser.start(self.loss, settings.run.seed),
+                    self._estimator(),
+                    "iterations",
+                )
+                theta, kept = self.network.theta.detach().clone(), self.loss.state()
+                snapshot = Snapshot(done, training.seconds, theta, state, training.history, kept)
         assert training is not None
         return self._conclude(replace(training, reason=reason), estimator)
+
+    def _begun(self, state: State) -> tuple[Checkpoints | None, Snapshot | None, State]:
+        """Checkpoints, the last one of a run that goes on, and the optimiser's state; the network grows to what it was then."""
+        while True:
+            try:
+                return *self.own.checkpoints(self.network.theta, state), state
+            except PcpinnError:
+                if not self._grow():
+                    raise
+                state = self.optimiser.start(self.loss, self.settings.run.seed)
+
+    def _limits(self, estimator: Estimator) -> bool:
+        """Whether it is the network that keeps a training from its accuracy."""
+        self._refresh(estimator)
+        found, asked = estimator.errors(self._unseen(_LOOK)), self.settings.run.accuracy or 0.0
+        return percentile(found["training"]) > max(percentile(found["discretisation"]), _WORTH * asked)
+
+    def _grow(self) -> bool:
+        """Go on with a wider network, the same function so far; False where sizes were asked for or there is none wider."""
+        network, wider = self.network, [w for w in _WIDTHS if w > self.settings.network.width]
+        if not self.may_grow or not wider or not isinstance(network, ParametricNetwork | TrunkBranchNetwork):
+            return False
+        grown = widened(network, wider[0], self.settings.run.seed)
+        try:
+            self._check_memory(grown.parameter_count)
+        except PcpinnError:
+            return False
+        before, self.network = self.loss, grown
+        self.settings = self.settings.with_recipe("network", replace(self.settings.network, width=wider[0]))
+        self.loss = self.make_loss()
+        self.loss.sampling = before.sampling
+        before.continued_by(self.loss)
+        self.optimiser, self.optimiser_why = self._optimiser()
+        self.progress.note(f"the network grows to width {wider[0]}")
+        return True
 
     @property
     def _time_limit(self) -> float:
@@ -210,7 +266,7 @@ class FamilyRun:
             self.progress.note(f"iteration {done}: estimated error {p95:.1e} for 95 % of {_LOOK} unseen parameters")
             if SAFETY * p95 <= asked and SAFETY * percentile(self._judged(estimator)["total"]) <= asked:
                 return "tolerance"
-        before = fresh[-(_STALLED + 1) * ROUND : -_STALLED * ROUND]
+        before = fresh[self.loss.since :][-(_STALLED + 1) * ROUND : -_STALLED * ROUND]
         if len(before) == ROUND and recent > 0.9 * sum(before) / ROUND:
             return "stagnation"
         return "iterations"
@@ -218,7 +274,7 @@ class FamilyRun:
     def _refresh(self, estimator: Estimator) -> None:
         """P of a nonlinear family's finer discretisation is that of the network's present values."""
         if not self.system.linear:
-            estimator.forget()
+            estimator.forget(self.anchors.z)
 
     def _unseen(self, count: int) -> torch.Tensor:
         return self.family.scaled(self.family.sample(count, seed=_VALIDATION_SEED + self.settings.run.seed))

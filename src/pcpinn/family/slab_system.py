@@ -7,6 +7,7 @@ more moments.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,8 +33,15 @@ class Derivative:
 
     def apply(self, v: Tensor) -> Tensor:
         """A_s v_s for v (S, N)."""
+        if self.system.linear:  # a difference costs less than half of a derivative
+            return self.system.as_rows(*self.system.apart(v, self.mu, self._at_rest))
         u = torch.zeros_like(v) if self.u is None else self.u
         return self.system.along(u, v, self.mu)
+
+    @cached_property
+    def _at_rest(self) -> Tensor:
+        """The weak form of zero."""
+        return self.system.weak(self.mu.new_zeros(len(self.mu), self.system.size), self.mu)
 
     def to_scipy(self, s: int) -> sp.csr_matrix:
         """One of them, assembled."""
@@ -54,12 +62,25 @@ class SlabSystem(SampledEquations[TimeSlabs]):
         """dF/du at u (S, N), or at zero."""
         return Derivative(self, u, mu.to(self.device))
 
+    def linearise_with(self, u: Tensor | None, mu: Tensor) -> tuple[Derivative, Tensor]:
+        """dF/du and F at u (S, N), or at zero."""
+        return self.linearise(u, mu), -self.right_side(mu) if u is None else self.residual(u, mu)
+
     def along(self, u: Tensor, v: Tensor, mu: Tensor) -> Tensor:
         """dF/du v at u: constraints are rows, their columns do not count elsewhere."""
+        inner, at = self._inner(v), self.satisfied(u, mu)
+        return self.as_rows(torch.func.jvp(lambda w: self.weak(w, mu), (at,), (inner,))[1], v - inner)
+
+    def apart(self, v: Tensor, mu: Tensor, at_rest: Tensor) -> tuple[Tensor, Tensor]:
+        """For a linear family: what v adds to the weak form of zero, and what constraints miss of it."""
+        inner = self._inner(v)
+        return self.weak(inner, mu) - at_rest, v - inner
+
+    def _inner(self, v: Tensor) -> Tensor:
+        """v with zero where values are prescribed, and those of their masters in periodic partners."""
         inner = v.clone()
         inner[:, self.constrained] = torch.where(self.master >= 0, v[:, self.master], 0.0)
-        at = self.satisfied(u, mu)
-        return self.as_rows(torch.func.jvp(lambda w: self.weak(w, mu), (at,), (inner,))[1], v - inner)
+        return inner
 
     def weak(self, v: Tensor, mu: Tensor) -> Tensor:
         """R (S, N) of values that satisfy the constraints, differentiable in them."""

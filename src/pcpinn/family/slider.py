@@ -81,7 +81,7 @@ def _layers(network: Any) -> dict[str, Any]:
     if network.architecture.activation not in _ACTIVATIONS:
         raise PcpinnError(f"activation={network.architecture.activation} on a page", f"use {', '.join(_ACTIVATIONS)}")
     branch = isinstance(network, TrunkBranchNetwork)
-    trunk, rest = network._layers(theta) if isinstance(network, TrunkBranchNetwork) else (network.layers(theta), [])
+    trunk, rest = network.layers(theta) if isinstance(network, TrunkBranchNetwork) else (network.layers(theta), [])
     scale = network.output_scale.expand(network.outputs)
     return {
         "kind": "branch" if branch else "one",

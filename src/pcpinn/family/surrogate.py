@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
+from ..network.parametric import OneSet
 from ..problem.mapped import MappedProblem
 from ..solution.folder import create_run, finish_run
 from ..solution.quantity import Quantities, Quantity
@@ -82,9 +83,11 @@ class Surrogate(Solution):
             raise PcpinnError(
                 f"{len(points)} points and {len(z)} sets of parameters", "give as many of each, or one of either"
             )
-        both = torch.cat([z.expand(rows, -1), points.expand(rows, -1)], dim=1)
         with torch.set_grad_enabled(wanted and torch.is_grad_enabled()):
-            values = self.network(both)[:, columns]
+            if len(z) == 1 and isinstance(self.network, OneSet):
+                values = self.network.for_one(z[0], points)[:, columns]
+            else:
+                values = self.network(torch.cat([z.expand(rows, -1), points.expand(rows, -1)], dim=1))[:, columns]
         values = values[:, 0] if len(columns) == 1 else values
         return values if wanted else values.double().cpu().numpy()
 
@@ -186,9 +189,13 @@ class Surrogate(Solution):
         """As of `at(mu)`."""
         return self._here(mu).metrics(reference)
 
-    def plot(self, path: str | Path, reference: Reference | None = None, mu: Any = None) -> Path:
+    def plot(self, path: str | Path | None = None, reference: Reference | None = None, mu: Any = None) -> Any:
         """As of `at(mu)`."""
         return self._here(mu).plot(path, reference)
+
+    def draw_into(self, figure: Any, reference: Any = None) -> np.ndarray:
+        """As of `at`, for parameters in the middle of their ranges."""
+        return self._here(None).draw_into(figure, reference)
 
     def slider(self, path: str | Path) -> Path:
         """Write a page with a slider for every parameter; the network is in it, and answers while they move.
@@ -218,6 +225,26 @@ class Surrogate(Solution):
     def to_npz(self, path: str | Path, mu: Any = None) -> Path:
         """As of `at(mu)`."""
         return self._here(mu).to_npz(path)
+
+    def to_xdmf(self, path: str | Path, *, mu: Any = None, **options: Any) -> Path:
+        """As of `at(mu)`."""
+        return self._here(mu).to_xdmf(path, **options)
+
+    def to_vtkhdf(self, path: str | Path, *, mu: Any = None, **options: Any) -> Path:
+        """As of `at(mu)`."""
+        return self._here(mu).to_vtkhdf(path, **options)
+
+    def to_onnx(self, path: str | Path, mu: Any = None) -> Path:
+        """As of `at(mu)`."""
+        return self._here(mu).to_onnx(path)
+
+    def to_pt2(self, path: str | Path, mu: Any = None) -> Path:
+        """As of `at(mu)`."""
+        return self._here(mu).to_pt2(path)
+
+    def to_csv(self, path: str | Path, *cuts: str, count: int | None = None, mu: Any = None) -> Path:
+        """As of `at(mu)`."""
+        return self._here(mu).to_csv(path, *cuts, count=count)
 
     def save(self, folder: str | Path) -> Path:
         """Write JSON, safetensors and CSV into a folder that `pcpinn.load` reads; functions are not kept."""
@@ -263,8 +290,8 @@ class Surrogate(Solution):
         return self.kept["estimator"]
 
     def _single_network(self) -> Any:
-        """The recipe of the perceptron that `at` gives."""
-        return Settings.from_dict(self.settings).network.of_one()
+        """The recipe of the perceptron that `at` gives; networks may have grown since they were set up."""
+        return replace(Settings.from_dict(self.settings).network.of_one(), width=self.network.architecture.width)
 
     def _single_settings(self) -> dict[str, Any]:
         """Settings of a single problem with the same mesh and network, for what is asked of a solution."""

@@ -74,5 +74,8 @@ class System(Protocol):
     def linearise(self, u: Tensor | None, mu: Tensor) -> Operators:
         """dF/du at u (S, N), or at zero."""
 
+    def linearise_with(self, u: Tensor | None, mu: Tensor) -> tuple[Operators, Tensor]:
+        """dF/du and F at u (S, N), or at zero."""
+
     def discretisation(self, mu: Tensor) -> Discretisation:
         """The discretisation at parameters (K,), for those who make P."""

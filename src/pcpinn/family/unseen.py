@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ..errors import PcpinnError
 from ..files import read_tensors, write_tensors
+from ..mesh.slab_mesh import AnyMesh
 from ..solve.build import make_mesh
 from .direct import direct_solution, direct_solutions
 from .discretise import AnySystem, make_finer, make_system
@@ -82,17 +83,18 @@ def read_unseen(path: Path) -> Unseen:
         raise PcpinnError(f"{path} does not hold solutions of a family", "remove it: it is made again") from error
 
 
-def solve_unseen(family: Family, fine: Mapping[str, Any], queries: int) -> Unseen:
+def solve_unseen(family: Family, fine: Mapping[str, Any], queries: int, mesh: AnyMesh | None = None) -> Unseen:
     """Direct solutions at `queries` parameters of the family's distribution.
 
     Args:
         family: the problems.
         fine: mesh, degree and time steps: settings of `pcpinn.solve`.
         queries: Q.
+        mesh: that these settings mean, if it is there already.
     """
     base = family.base
     settings = family_settings(family, None, fine)
-    mesh, device = make_mesh(base, settings), torch.device("cpu")
+    mesh, device = mesh or make_mesh(base, settings), torch.device("cpu")
     system = make_system(family, mesh, settings, device)
     mu = family.sample(queries, seed=_SEED)
     u = direct_solutions(system, mu)
@@ -117,9 +119,10 @@ def solve_unseen(family: Family, fine: Mapping[str, Any], queries: int) -> Unsee
 def _distance(system: AnySystem, finer: AnySystem, mu: Tensor, u: np.ndarray) -> float:
     """The largest relative distance of solutions (Q, N) from those of a finer discretisation, at the nodes of the latter."""
     worst, nodes = 0.0, finer.nodes
-    for m, own in zip(mu, u, strict=False):
+    known = direct_solutions(finer, mu) if finer.linear else None
+    for k, (m, own) in enumerate(zip(mu, u, strict=False)):
         here = system.discretisation(m).interpolate(own, nodes.points)[nodes.point_of, nodes.component_of]
-        better = direct_solution(finer.discretisation(m), None if system.linear else here)
+        better = direct_solution(finer.discretisation(m), here) if known is None else known[k]
         e, v = torch.from_numpy(here - better)[None], torch.from_numpy(better)[None]
         worst = max(worst, float(finer.relative(e, v)[0]))
     return worst if math.isfinite(worst) else math.inf

@@ -5,7 +5,7 @@ It also gives the discrete answer, which the networks are compared with, and the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -137,8 +137,15 @@ class Discrete:
                 total = total + sp.diags(slopes[:, k, j]) @ matrix
         return prediction, sp.csr_matrix(total)
 
-    def solve(self, u: np.ndarray, c: np.ndarray, steps: int, choose: Sequence[int]) -> Choice:
-        """Gauss-Newton from nodal values (u, c); hyper-parameters are chosen in the given steps."""
+    def solve(
+        self,
+        u: np.ndarray,
+        c: np.ndarray,
+        steps: int,
+        choose: Sequence[int],
+        told: Callable[[int], None] = lambda done: None,
+    ) -> Choice:
+        """Gauss-Newton from nodal values (u, c); hyper-parameters are chosen in the given steps. Each step is told of."""
         u, c, factor = u.copy(), c.copy(), 1.0
         hypers = self.start
         posterior = None
@@ -157,6 +164,7 @@ class Discrete:
             u = u.copy()
             for (_, at), mean in zip(self.free, posterior.means[len(posterior.means) - len(self.free) :], strict=True):
                 u[at] = mean
+            told(step + 1)
             if done:
                 break
         assert posterior is not None

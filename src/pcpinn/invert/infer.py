@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,10 @@ from ..mesh.slab_mesh import AnyMesh
 from ..problem.family import Family
 from ..problem.problem import Problem
 from ..problem.unknowns import Unknown
-from ..progress import Progress
+from ..progress import Callback, Progress
 from ..solve.method import INVERSE_METHODS, Method
 from ..solve.settings import Settings, problem_is_over_time, resolve
+from ..terminal import shown
 from .inference import Inference
 from .observations import Observations, as_data
 from .recipe import offer_inverse
@@ -30,6 +31,7 @@ def infer(
     out: str | Path | None = None,
     truth: Truth | None = None,
     progress: Progress | None = None,
+    callbacks: Callback | Iterable[Callback] | None = None,
     record: Mapping[str, Any] | None = None,
     resume: bool = False,
     on: AnyMesh | None = None,
@@ -46,7 +48,7 @@ def infer(
         settings: all choices by key, as in presets and `--set`, where they come as one mapping.
         out: a folder to record the run in; it must not exist, unless resumed.
         truth: to measure errors against; training never sees it.
-        progress, record, resume, on: as of `pcpinn.solve`.
+        progress, callbacks, record, resume, on: as of `pcpinn.solve`.
         choices: recipes by slot and single keys, as of `pcpinn.solve`; the loss is `Joint`.
 
     Raises:
@@ -54,11 +56,12 @@ def infer(
     """
     family = Family(problem, unknowns)
     chosen = inverse_settings("infer", family, settings, choices)
-    options: dict[str, Any] = {"out": out, "progress": progress, "record": record, "resume": resume}
-    run = Inference(family, as_data(data), chosen, on, truth, **options)
-    solution = conclude(run, run.carry_out())
-    if run.own.out is not None:
-        solution.finish(run.own.out)
+    options: dict[str, Any] = {"out": out, "record": record, "resume": resume}
+    with shown(progress, callbacks) as told:
+        run = Inference(family, as_data(data), chosen, on, truth, progress=told, **options)
+        solution = conclude(run, run.carry_out())
+        if run.own.out is not None:
+            solution.finish(run.own.out)
     announce_noise(run)
     return solution
 

@@ -236,7 +236,13 @@ class Inference:
             p is not None and self.family.unknowns[n].low is not None for n, p in self.discrete.coefficients.items()
         ):
             problems.append(self._discrete(relative=True))
-        found = [(d, d.solve(u, self._first_guess(d)[1], 8, (1, 3, 5))) for d in problems]
+        steps, found = 8, []
+        for k, problem in enumerate(problems):
+
+            def told(done: int, before: int = k * steps) -> None:
+                self.progress.count("priors by evidence", before + done, len(problems) * steps)
+
+            found.append((problem, problem.solve(u, self._first_guess(problem)[1], steps, (1, 3, 5), told)))
         self.discrete, choice = max(found, key=lambda pair: pair[1].evidence)
         return self.discrete.averaged(choice)
 

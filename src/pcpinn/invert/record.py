@@ -125,6 +125,7 @@ def _facts(run: Inference, solution: InverseSolution) -> dict[str, Any]:
         "noise_estimated": run.estimate,
         "noise_raised": _raised(run),
         "coefficients": list(solution.coefficients),
+        "boundaries": boundary_coefficients(run),
         "values": {n: v.tolist() for n, v in solution.parameters.items()},
     }
     if run.choice is not None and solution.uncertainty is not None:
@@ -142,3 +143,20 @@ def _facts(run: Inference, solution: InverseSolution) -> dict[str, Any]:
         if run.truth is not None:
             facts["expected_l2re"] = expected_error(solution.uncertainty, solution.names, run.truth)
     return facts
+
+
+def boundary_coefficients(run: Inference) -> dict[str, list[str]]:
+    """Coefficients that the equations see on boundaries alone, with the names of these: elsewhere their values mean nothing."""
+    space = run.equations.discretisation.space.scalar[0]
+    u, c = run.loss.nodal()
+    slopes = run.equations.by_coefficients(u, c)
+    on = {name: set(space.boundary_nodes(space.mesh.facets(name)).tolist()) for name in space.mesh.boundary_names}
+    result: dict[str, list[str]] = {}
+    for name, unknown in run.family.unknowns.items():
+        if not isinstance(unknown, Coefficient):
+            continue
+        size = abs(slopes[run.family.columns(name).start]).max(axis=0).toarray().ravel()
+        seen = set(np.flatnonzero(size > 1e-12 * size.max()).tolist())
+        if seen and seen <= set().union(*on.values()):
+            result[name] = [at for at, nodes in on.items() if nodes <= seen]
+    return result

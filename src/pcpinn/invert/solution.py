@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from ..errors import PcpinnError
+from ..solution.card import need_pictures
 from ..solution.folder import finish_record
 from ..solution.solution import Solution
 from .model import CoefficientNetwork, InverseModel
@@ -111,14 +112,14 @@ class InverseSolution(Solution):
         """Errors of u and the coefficients stacked, and of each apart; of parameters relative to the truth."""
         return compare_inverse(self, truth)
 
-    def plot(self, path: str | Path, reference: Any = None) -> Path:
-        """Data, reconstruction, uncertainty; with a `Truth`, that and the difference too."""
-        try:
-            from .picture import draw_inverse
-        except ModuleNotFoundError as error:
-            raise PcpinnError(f"pictures need {error.name}", f"pip install {error.name}") from error
+    def draw_into(self, figure: Any, reference: Any = None) -> np.ndarray:
+        """Data, reconstruction, uncertainty; with a `Truth`, that and the difference too. The axes of all panels."""
+        need_pictures()
+        from .picture import compose_inverse
+
         truth = reference if isinstance(reference, Truth) else None
-        return draw_inverse(self, Path(path), truth, str(self.result.get("problem", "")))
+        boundaries = (self.result.get("inverse") or {}).get("boundaries") or {}
+        return compose_inverse(figure, self, truth, str(self.result.get("problem", "")), boundaries)
 
     @property
     def kind(self) -> str:

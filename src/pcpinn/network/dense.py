@@ -122,6 +122,10 @@ class DenseNetwork(BoxedNetwork):
         """(out, in) of each layer."""
         return list(self._shapes)
 
+    def activation(self, z: Tensor) -> Tensor:
+        """What hidden layers do to each number."""
+        return self._activation.value(z)
+
     def layers(self, theta: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Views of theta: weight (out, in) and bias (out,) of each layer."""
         return split_layers(theta, self._shapes)

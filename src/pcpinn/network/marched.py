@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ..discretize.step_scheme import StepScheme, step_scheme
 from .dense import DenseNetwork
+from .gathered import gather_march
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,11 @@ class MarchedNetwork(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Points (..., d + 1), time last -> (..., C)."""
         flat = x.reshape(-1, x.shape[-1])
+        if torch.compiler.is_compiling():  # a graph of operations cannot branch on numbers
+            trunks, heads = self.theta.tensor_split([self.theta.shape[1] - self.base.head_size], dim=1)
+            every = torch.arange(len(self.theta), device=x.device)
+            values = gather_march(self.base, self.plan, self.times, (trunks, heads, every), self.outputs, flat)
+            return values.reshape(*x.shape[:-1], self.outputs)
         result = torch.zeros(len(flat), self.outputs, dtype=flat.dtype, device=flat.device)
         t = flat[:, -1]
         with torch.no_grad():
@@ -120,6 +126,29 @@ class MarchedNetwork(nn.Module):
         return cache[window][:, head, : self.outputs]
 
 
+class RecordedMarch(nn.Module):
+    """A march as a graph of operations records it, with hidden layers once for all windows that share them."""
+
+    times: Tensor
+    trunks: Tensor
+    heads: Tensor
+    which: Tensor
+
+    def __init__(self, march: MarchedNetwork) -> None:
+        super().__init__()
+        packed = pack_windows(march.theta.detach().cpu().numpy(), march.base.head_size)
+        rows = _trunk_of(packed["since"], march.windows + 1)
+        self.base, self.plan, self.outputs = march.base, march.plan, march.outputs
+        for name, array in (("times", march.times), ("trunks", packed["trunks"]), ("heads", packed["heads"])):
+            self.register_buffer(name, torch.as_tensor(array))
+        self.register_buffer("which", torch.as_tensor(rows))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Points (n, d + 1), time last -> (n, C)."""
+        weights = (self.trunks, self.heads, self.which)
+        return gather_march(self.base, self.plan, self.times, weights, self.outputs, x)
+
+
 def pack_windows(thetas: np.ndarray, head_size: int) -> dict[str, np.ndarray]:
     """(windows + 1, p) -> hidden layers, once for all windows in a row that share them, and the last layer of each window."""
     trunks = thetas[:, : thetas.shape[1] - head_size]
@@ -142,5 +171,9 @@ def unpack_windows(tensors: Mapping[str, np.ndarray]) -> np.ndarray:
         raise ValueError("its parts do not fit each other")
     if since[0] != 0 or (np.diff(since) <= 0).any() or since[-1] >= len(heads):
         raise ValueError("its windows are not in order")
-    which = np.searchsorted(since, np.arange(len(heads)), side="right") - 1
-    return np.concatenate([trunks[which], heads], axis=1)
+    return np.concatenate([trunks[_trunk_of(since, len(heads))], heads], axis=1)
+
+
+def _trunk_of(since: np.ndarray, rows: int) -> np.ndarray:
+    """(rows,) for each window the number of its hidden layers."""
+    return np.searchsorted(since, np.arange(rows), side="right") - 1

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
 from .dense import Architecture, DenseNetwork, perceptron_like
 from .initialisation import initialise_layer
+
+
+@runtime_checkable
+class OneSet(Protocol):
+    """A network of a family that is cheaper for many places and one set of parameters than for pairs of both."""
+
+    def for_one(self, z: Tensor, x: Tensor) -> Tensor:
+        """z (K,), x (n, d) -> (n, outputs), differentiable in both."""
 
 
 class ParametricNetwork(DenseNetwork):
@@ -46,6 +55,15 @@ class ParametricNetwork(DenseNetwork):
     def encode(self, x: Tensor) -> Tensor:
         """What the first layer sees of (..., K + d): features of the place, then the parameters."""
         return torch.cat([super().encode(x[..., self.numbers :]), x[..., : self.numbers]], dim=-1)
+
+    def for_one(self, z: Tensor, x: Tensor) -> Tensor:
+        """z (K,), x (n, d) -> (n, outputs), differentiable in both: parameters change the bias of the first layer."""
+        (w, b), *rest = self.layers(self.theta)
+        seen = super().encode(x)
+        a = nn.functional.linear(seen, w[:, : seen.shape[1]], b + w[:, seen.shape[1] :] @ z)
+        for v, c in rest:
+            a = nn.functional.linear(self._activation.value(a), v, c)
+        return a * self.output_scale
 
     def copy_from(self, other: object) -> bool:
         """As of perceptrons; the number of parameters must be the same."""

@@ -72,8 +72,7 @@ def _graded(places: np.ndarray, low: float, high: float) -> np.ndarray:
 def stretched(x: Tensor, knots: Tensor) -> Tensor:
     """The map with knots (k, 3) at coordinates x (...); straight on beyond the ends."""
     at, y, slope = knots.T.contiguous()
-    with torch.no_grad():
-        k = (torch.searchsorted(at, x.detach().contiguous()) - 1).clamp(0, len(at) - 2)
+    k = (at[1:-1] < x.detach()[..., None]).sum(-1)  # not torch.searchsorted, which ONNX does not know
     length = at[k + 1] - at[k]
     t = (x - at[k]) / length
     inside = t.clamp(0, 1)

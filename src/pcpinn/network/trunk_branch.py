@@ -20,6 +20,8 @@ from .dense import Architecture, DenseNetwork, perceptron_like, split_layers, we
 from .initialisation import initialise_layer
 from .recipe import MLP, NETWORKS, Place
 
+_BRANCH_WIDTH = 32
+
 
 class TrunkBranchNetwork(BoxedNetwork):
     """Weights theta: hidden layers of the trunk, then all layers of the branch, whose outputs are the trunk's last layer.
@@ -59,7 +61,7 @@ class TrunkBranchNetwork(BoxedNetwork):
         self._trunk_shapes = hidden
         self._branch_shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
         theta = torch.empty(sum(o * i + o for o, i in (*hidden, *self._branch_shapes)), dtype=torch.float64)
-        for weight, bias in (*self._layers(theta)[0], *self._layers(theta)[1]):
+        for weight, bias in (*self.layers(theta)[0], *self.layers(theta)[1]):
             initialise_layer(weight, bias, architecture.initialisation, generator)
         self.theta = nn.Parameter(theta.to(dtype))
         self._activation = ACTIVATIONS[architecture.activation]
@@ -69,7 +71,7 @@ class TrunkBranchNetwork(BoxedNetwork):
         """Number K + d of coordinates: parameters first."""
         return self.numbers + len(self.centre)
 
-    def _layers(self, theta: Tensor) -> tuple[list[tuple[Tensor, Tensor]], list[tuple[Tensor, Tensor]]]:
+    def layers(self, theta: Tensor) -> tuple[list[tuple[Tensor, Tensor]], list[tuple[Tensor, Tensor]]]:
         """Of the trunk (hidden ones) and of the branch."""
         at = sum(o * i + o for o, i in self._trunk_shapes)
         return split_layers(theta[:at], self._trunk_shapes), split_layers(theta[at:], self._branch_shapes)
@@ -90,11 +92,11 @@ class TrunkBranchNetwork(BoxedNetwork):
 
     def hidden(self, theta: Tensor, encoded: Tensor, fused: bool = False) -> Tensor:
         """phi (..., width) at encoded places."""
-        return _through(self._layers(theta)[0], encoded, self._activation.fused if fused else self._activation.value)
+        return _through(self.layers(theta)[0], encoded, self._activation.fused if fused else self._activation.value)
 
     def head(self, theta: Tensor, z: Tensor, fused: bool = False) -> Tensor:
         """c (..., outputs, width + 1) for scaled parameters (..., K)."""
-        *inner, (weight, bias) = self._layers(theta)[1]
+        *inner, (weight, bias) = self.layers(theta)[1]
         a = _through(inner, z, self._activation.fused if fused else self._activation.value)
         return nn.functional.linear(a, weight, bias).unflatten(-1, (self.outputs, -1))
 
@@ -102,15 +104,20 @@ class TrunkBranchNetwork(BoxedNetwork):
         """(..., outputs) of phi (..., width) and c (..., outputs, width + 1)."""
         return ((c[..., :-1] * phi[..., None, :]).sum(-1) + c[..., -1]) * self.output_scale
 
+    def for_one(self, z: Tensor, x: Tensor) -> Tensor:
+        """z (K,), x (n, d) -> (n, outputs), differentiable in both: the branch is asked once."""
+        phi, c = self.hidden(self.theta, self.encode(x)), self.head(self.theta, z)
+        return nn.functional.linear(phi, c[:, :-1], c[:, -1]) * self.output_scale
+
     def place(self, points: Tensor) -> PlacedProduct:
         """The network at points (n, K + d) that stay where they are."""
-        return PlacedProduct(self, points)
+        return PlacedProduct.at_points(self, points)
 
     @torch.no_grad()
     def jacobian(self, x: Tensor, component: Tensor, dtype: torch.dtype | None = None) -> Tensor:
         """d u_component / d theta at points (n, K + d), one output each (n,): (n, p) of `dtype`. An ansatz is not in it."""
         K, activation = self.numbers, self._activation
-        trunk, branch = self._layers(self.theta)
+        trunk, branch = self.layers(self.theta)
         result = torch.empty(len(x), self.parameter_count, dtype=dtype or x.dtype, device=x.device)
         at = sum(o * i + o for o, i in self._trunk_shapes)
         seen, slopes = _swept(trunk, self.encode(x[:, K:]), activation, last_is_linear=False)
@@ -145,7 +152,7 @@ class TrunkBranchNetwork(BoxedNetwork):
         """The perceptron of x for parameters z (K,): the trunk with the last layer that the branch gives it."""
         network = perceptron_like(self)
         *hidden, (weight, bias) = network.layers(network.theta)
-        for (v, c), (w, b) in zip(hidden, self._layers(self.theta)[0], strict=True):
+        for (v, c), (w, b) in zip(hidden, self.layers(self.theta)[0], strict=True):
             v.copy_(w)
             c.copy_(b)
         head = self.head(self.theta, z.to(self.theta))
@@ -155,24 +162,43 @@ class TrunkBranchNetwork(BoxedNetwork):
 
 
 class PlacedProduct:
-    """A trunk and branch at points (n, K + d) that stay where they are: each place and each set of parameters counts once."""
+    """A trunk and branch at points (n, K + d) that stay where they are: each place and each set of parameters counts once.
 
-    def __init__(self, network: TrunkBranchNetwork, points: Tensor) -> None:
-        self.network, K = network, network.numbers
-        self._z, self._z_of = torch.unique(points[:, :K], dim=0, return_inverse=True)
-        places, self._x_of = torch.unique(points[:, K:], dim=0, return_inverse=True)
+    Args:
+        network: trunk and branch.
+        z, places: (S, K) distinct parameters, (M, d) distinct places.
+        z_of, x_of: (n,) which of them a point has; None for all pairs, parameter by parameter.
+    """
+
+    def __init__(
+        self, network: TrunkBranchNetwork, z: Tensor, places: Tensor, z_of: Tensor | None, x_of: Tensor | None
+    ) -> None:
+        self.network, self._z, self._z_of, self._x_of = network, z, z_of, x_of
         self._encoded = network.encode(places)
-        S, M = len(self._z), len(places)
-        self._grid = self._z_of * M + self._x_of if 2 * len(points) >= S * M else None
+
+    @classmethod
+    def at_points(cls, network: TrunkBranchNetwork, points: Tensor) -> PlacedProduct:
+        """At points (n, K + d): what is distinct among them is found."""
+        K = network.numbers
+        z, z_of = torch.unique(points[:, :K], dim=0, return_inverse=True)
+        places, x_of = torch.unique(points[:, K:], dim=0, return_inverse=True)
+        return cls(network, z, places, z_of, x_of)
+
+    @classmethod
+    def on_grid(cls, network: TrunkBranchNetwork, z: Tensor, places: Tensor) -> PlacedProduct:
+        """At all pairs of parameters (S, K) and places (M, d), parameter by parameter."""
+        return cls(network, z, places, None, None)
 
     def evaluate(self, theta: Tensor, fused: bool = False) -> Tensor:
         """(n, outputs) for any weights (p,)."""
         network = self.network
         phi, c = network.hidden(theta, self._encoded, fused), network.head(theta, self._z, fused)
-        if self._grid is None:
+        S, M = len(c), len(phi)
+        if self._z_of is not None and self._x_of is not None and 2 * len(self._z_of) < S * M:
             return network.combined(phi[self._x_of], c[self._z_of])
         all_ = torch.einsum("mw,sow->smo", phi, c[..., :-1]) + c[:, None, :, -1]
-        return (all_ * network.output_scale).flatten(0, 1)[self._grid]
+        grid = (all_ * network.output_scale).flatten(0, 1)
+        return grid if self._z_of is None or self._x_of is None else grid[self._z_of * M + self._x_of]
 
     @torch.no_grad()
     def values(self) -> Tensor:
@@ -214,15 +240,24 @@ class TrunkBranch(MLP):
 
     Attributes:
         width, depth: of the trunk; its width is the number of functions phi_k.
-        branch_width, branch_depth: of the network of the parameters; depth 0 for answers that are linear in them.
+        branch_depth: hidden layers of the network of the parameters; 0 for answers that are linear in them.
+        branch_width: units in each of them; 32 if not given.
     """
 
-    branch_width: int = 32
+    branch_width: int | None = None
     branch_depth: int = 2
 
     name: ClassVar[str] = "trunk-branch"
     positive: ClassVar[tuple[str, ...]] = ("width", "depth", "branch_width")
     not_negative: ClassVar[tuple[str, ...]] = ("branch_depth",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.branch_depth == 0 and self.branch_width is not None:
+            raise PcpinnError(
+                f"branch_width={self.branch_width} is of hidden layers, and branch_depth=0 has none",
+                "leave branch_width out, or give branch_depth=1 or more",
+            )
 
     def build(self, place: Place, seed: int, dtype: torch.dtype) -> DenseNetwork:
         """Raises: PcpinnError, since a single problem has no parameters for a branch."""
@@ -236,5 +271,5 @@ class TrunkBranch(MLP):
         """With weights drawn from a seed."""
         generator = torch.Generator().manual_seed(seed)
         box = list(place.lower), list(place.upper)
-        branch = self.branch_width, self.branch_depth
+        branch = self.branch_width or _BRANCH_WIDTH, self.branch_depth
         return TrunkBranchNetwork(self.architecture(place), *box, place.outputs, parameters, branch, generator, dtype)

@@ -42,18 +42,27 @@ def _smoothed(M: sp.csr_matrix) -> tuple[float, float]:
     return 1.1 * size * _SMOOTHED, 1.1 * size
 
 
-def coarsenings(free: sp.csr_matrix) -> Iterator[tuple[str, Levels]]:
-    """Matrices and prolongations, finest first, by each of pyamg's methods that gets small enough."""
+def coarsenings(free: sp.csr_matrix, wanted: str = "best") -> Iterator[tuple[str, Levels]]:
+    """Matrices and prolongations, finest first, by each of pyamg's methods that gets small enough.
+
+    Args:
+        free: symmetric, positive definite.
+        wanted: "best" for the two that give the best levels, "quick" for the one that is set up fastest.
+    """
     if free.shape[0] <= _COARSE:
         yield "none", [(free, None)]
         return
     pyamg = _import_pyamg()
     free = sp.csr_matrix((free.data, free.indices.astype(np.int32), free.indptr.astype(np.int32)), shape=free.shape)
     options = {"max_coarse": _COARSE, "max_levels": 25}
-    for name, make in (
-        ("smoothed-aggregation", lambda: pyamg.smoothed_aggregation_solver(free, strength="evolution", **options)),
-        ("ruge-stuben", lambda: pyamg.ruge_stuben_solver(free, **options)),
-    ):
+    makers = {
+        "best": {
+            "smoothed-aggregation": lambda: pyamg.smoothed_aggregation_solver(free, strength="evolution", **options),
+            "ruge-stuben": lambda: pyamg.ruge_stuben_solver(free, **options),
+        },
+        "quick": {"smoothed-aggregation": lambda: pyamg.smoothed_aggregation_solver(free, **options)},
+    }
+    for name, make in makers[wanted].items():
         with _undisturbed():
             found = make().levels
         if len(found) > 1 and found[-1].A.shape[0] <= _COARSE_LIMIT:

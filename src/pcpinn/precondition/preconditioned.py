@@ -87,7 +87,7 @@ class Preconditioned:
         matrix: LinearMap,
         solver: DeviceSolver,
         b: Tensor,
-        weights: np.ndarray,
+        weights: np.ndarray | Tensor,
         dtype: torch.dtype = torch.float64,
         device: torch.device | str | None = None,
         explicit: Explicit | None = None,
@@ -97,9 +97,9 @@ class Preconditioned:
         self._solved = solver.apply(b)  # where P is
         self._weigh(weights)
 
-    def _weigh(self, weights: np.ndarray) -> None:
-        self.weights = weights
-        root = torch.from_numpy(np.sqrt(weights)).reshape(self._solved.shape)
+    def _weigh(self, weights: np.ndarray | Tensor) -> None:
+        self.weights: Any = weights  # as given: an array, or a tensor
+        root = torch.as_tensor(weights, dtype=torch.float64).sqrt().reshape(self._solved.shape)
         right = (root.to(self._solved.device) * self._solved).reshape(-1)
         self.target_norm = float(right.norm())
         self._root, self._rhs = root.to(self.device), right.to(self.device, self.dtype)
@@ -140,12 +140,16 @@ class Preconditioned:
 
 
 def misfit(
-    u_h: np.ndarray, weights: np.ndarray, dtype: torch.dtype, device: torch.device, name: str = "misfit"
+    u_h: np.ndarray | Tensor,
+    weights: np.ndarray | Tensor,
+    dtype: torch.dtype,
+    device: torch.device,
+    name: str = "misfit",
 ) -> Preconditioned:
     """Plain regression as a preconditioned residual: A = P = I and b the values to be fitted, u -> W (u - u_h)."""
     same = Same(name)
-    diagonal = Diagonal(torch.as_tensor(np.sqrt(weights), dtype=dtype, device=device))
-    return Preconditioned(same, same, torch.from_numpy(u_h), weights, dtype, device, diagonal)
+    root = torch.as_tensor(weights, dtype=torch.float64).sqrt()
+    return Preconditioned(same, same, torch.as_tensor(u_h), weights, dtype, device, Diagonal(root.to(device, dtype)))
 
 
 def linear(v: Tensor, multiply: Multiply) -> Tensor:

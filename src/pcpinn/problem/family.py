@@ -127,12 +127,12 @@ class Family:
                 f"{name!r} is of second order in time, which does not go with unknown coefficients",
                 "write a wave as two fields, u_t = v and v_t = ..., each with its initial values",
             )
+        if isinstance(condition, Dirichlet | Neumann) and self._is_number(boundary, name, None):
+            return condition  # it depends on nothing
         if isinstance(condition, Dirichlet) and not isinstance(condition, Free):
             return replace(condition, value=self._value(boundary, name, condition.value))
         if isinstance(condition, Free) or not isinstance(condition, NaturalCondition):
             return condition
-        if isinstance(condition, Neumann) and isinstance(condition.value, int | float):
-            return condition  # a number that depends on nothing
         position = [f.name for f in self.base.unknowns].index(name)
 
         def natural(x: Tensor, t: Tensor | None, n: Tensor, *fields: Any) -> Any:
@@ -141,6 +141,16 @@ class Family:
             return own.normal_flux(x[K:], t, n, fields[position], fields)
 
         return Natural(natural if self.base.over_time else lambda x, n, *fields: natural(x, None, n, *fields))
+
+    @cached_property
+    def _nearby(self) -> Problem:
+        return self.at(self.start * (1 + 1e-6) + 1e-9)
+
+    def _is_number(self, boundary: str, name: str, index: int | None) -> bool:
+        """Whether a value, or one of a list, is a number that is the same for other unknowns: a float(a) is not."""
+        both = [problem.conditions[boundary][name] for problem in (self.base, self._nearby)]
+        own, other = (getattr(c, "value", None) if index is None else c.value[index] for c in both)  # type: ignore[attr-defined]
+        return isinstance(own, int | float) and own == other
 
     def _value(self, boundary: str, name: str, value: Any) -> Any:
         """The prescribed value as a function of extended points; lists (None leaves a component free) stay lists."""
@@ -156,7 +166,7 @@ class Family:
             return at if self.base.over_time else lambda x: at(x, None)
 
         if isinstance(value, list | tuple):
-            return [None if v is None else part(i) for i, v in enumerate(value)]
+            return [v if v is None or self._is_number(boundary, name, i) else part(i) for i, v in enumerate(value)]
         return part(None)
 
 

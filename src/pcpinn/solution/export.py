@@ -12,7 +12,7 @@ import meshio
 import numpy as np
 
 from ..errors import PcpinnError
-from ..files import write_atomically
+from ..files import make_folder_of, write_atomically
 from ..mesh.mesh import Mesh
 from ..problem.field import Field
 from .function import Function
@@ -41,11 +41,22 @@ def vtu_file(path: Path, mesh: Mesh, fields: Sequence[Field], values: np.ndarray
 
     Vectors of two components get a third one, 0: ParaView draws arrows of three only.
     """
-    points = np.zeros((len(mesh.nodes), 3))
-    points[:, : mesh.dimension] = mesh.nodes
     kind = _CELLS[
         mesh.dimension, mesh.cells.shape[1]
     ]  # triangle6: corners, then the nodes on edges 01, 12, 02, as ours
+    data = by_field(fields, values)
+    meshio.write(path, meshio.Mesh(in_space(mesh), [(kind, mesh.cells)], point_data=data), file_format="vtu")
+
+
+def in_space(mesh: Mesh) -> np.ndarray:
+    """(n, 3) its nodes, with zeros for coordinates that it has not."""
+    points = np.zeros((len(mesh.nodes), 3))
+    points[:, : mesh.dimension] = mesh.nodes
+    return points
+
+
+def by_field(fields: Sequence[Field], values: np.ndarray) -> dict[str, np.ndarray]:
+    """(n, components) values of all fields -> (n,) of each scalar one, (n, 3) or more of a vector."""
     data: dict[str, np.ndarray] = {}
     at = 0
     for f in fields:
@@ -54,7 +65,7 @@ def vtu_file(path: Path, mesh: Mesh, fields: Sequence[Field], values: np.ndarray
             part = part[:, 0] if f.components == 1 else np.pad(part, ((0, 0), (0, 1)))
         data[f.name] = part
         at += f.components
-    meshio.write(path, meshio.Mesh(points, [(kind, mesh.cells)], point_data=data), file_format="vtu")
+    return data
 
 
 def write_npz(solution: Function, path: Path) -> Path:
@@ -66,9 +77,6 @@ def write_npz(solution: Function, path: Path) -> Path:
         arrays[f.name] = values[:, at] if f.components == 1 else values[:, at : at + f.components]
         at += f.components
     np.savez_compressed(buffer, **arrays)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise PcpinnError(f"cannot write {path}: {error.strerror or error}", "choose another place") from error
+    make_folder_of(path)
     write_atomically(path, buffer.getvalue())
     return path

@@ -102,7 +102,9 @@ def _mp4(pictures: Iterable[np.ndarray], fps: float) -> bytes:
                     raise
             if process.returncode == 0:
                 return out.read_bytes()
-            problem = log.read_text(errors="replace").strip().splitlines()[-1:] or [f"code {process.returncode}"]
+            problem = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:] or [
+                f"code {process.returncode}"
+            ]
         except OSError as error:
             problem = [error.strerror or str(error)]
     raise PcpinnError(f"ffmpeg failed: {problem[0]}", "write a .gif instead")

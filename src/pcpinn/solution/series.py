@@ -42,8 +42,8 @@ def write_series(
     path, progress = Path(path), progress or Progress()
     if path.suffix.lower() != ".pvd":
         raise PcpinnError(f"cannot write a series into {path.name!r}", "use a name that ends in .pvd")
-    times = _mesh_moments(solution.mesh) if frames is None else even_moments(solution, frames)
-    space = _fine_enough(solution.mesh)
+    times = mesh_moments(solution.mesh) if frames is None else even_moments(solution, frames)
+    space = fine_enough(solution.mesh)
     folder = path.with_name(f"{path.stem}_vtu")
     _require_ours(path, folder)
     staging = None
@@ -57,7 +57,7 @@ def write_series(
             vtu_file(new / name, space, solution.fields, values_at(solution, space.nodes, time))
             progress.count("writing", k + 1, len(times))
         (staging / "index").write_bytes(_index([f"{folder.name}/{name}" for name in names], times))
-        _exchange({folder: new, path: staging / "index"}, staging)
+        exchange({folder: new, path: staging / "index"}, staging)
     except OSError as error:
         raise PcpinnError(f"cannot write {path}: {error.strerror or error}", "choose another place") from error
     finally:
@@ -66,7 +66,7 @@ def write_series(
     return path
 
 
-def _mesh_moments(mesh: AnyMesh) -> np.ndarray:
+def mesh_moments(mesh: AnyMesh) -> np.ndarray:
     """The ends of its slabs, or the moments of its nodes."""
     if isinstance(mesh, SlabMesh):
         times = mesh.times
@@ -79,7 +79,8 @@ def _mesh_moments(mesh: AnyMesh) -> np.ndarray:
     return times
 
 
-def _fine_enough(mesh: AnyMesh) -> Mesh:
+def fine_enough(mesh: AnyMesh) -> Mesh:
+    """The mesh of space of a solution over time, refined where few cells would not show it."""
     space = cross_section(mesh)
     if space is None:
         raise PcpinnError(
@@ -113,7 +114,7 @@ def _index(files: list[str], times: np.ndarray) -> bytes:
     return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
 
 
-def _exchange(wanted: dict[Path, Path], staging: Path) -> None:
+def exchange(wanted: dict[Path, Path], staging: Path) -> None:
     """Rename each new thing to its place. The index goes first and comes last; after a failure the old things are back."""
     undo: list[tuple[Path, Path]] = []
     try:

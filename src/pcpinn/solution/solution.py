@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -14,15 +15,20 @@ import torch
 
 from ..discretize.outside import outside_of
 from ..errors import PcpinnError, PcpinnWarning
+from ..files import make_folder_of, write_atomically
 from ..mesh.slab_mesh import AnyMesh
 from ..problem.field import Field, component_names
 from ..problem.problem import Problem
 from ..problem.real import real_array, refuse_complex
 from ..problem.shape_base import Domain
 from ..train.history import History
+from .card import card, need_pictures
+from .cut import Cut, axis_names, value_table
 from .export import write_npz, write_vtu
 from .folder import create_run, finish_run
+from .hdf import write_vtkhdf, write_xdmf
 from .quantity import Quantities, Quantity, ask
+from .recorded import write_onnx, write_pt2
 from .reference import Reference, compare
 from .result import Result
 from .series import write_series
@@ -192,20 +198,46 @@ class Solution:
         """The smallest value of a field or function, with its place and error; see `pcpinn.minimum`."""
         return ask("minimum", self, of, **options)
 
-    def plot(self, path: str | Path, reference: Reference | None = None) -> Path:
-        """Draw the solution (and its error, given a reference) into a picture; the ending chooses png, pdf or svg."""
-        try:
-            from .picture import draw
-        except ModuleNotFoundError as error:
-            raise PcpinnError(f"pictures need {error.name}", f"pip install {error.name}") from error
-        return draw(self, Path(path), reference, str(self.result.get("problem", "")))
+    def plot(self, path: str | Path | None = None, reference: Reference | None = None) -> Any:
+        """Draw the solution (and its error, given a reference).
+
+        Args:
+            path: a file whose ending chooses png, pdf or svg; None for a figure of pyplot, which notebooks show.
+            reference: what to compare with.
+
+        Returns:
+            The path; without one, the axes of all panels.
+        """
+        pictures = need_pictures()
+        if path is not None:
+            pictures.require_picture(Path(path))
+            figure = pictures.empty_figure()
+            self.draw_into(figure, reference)
+            return pictures.save_figure(figure, Path(path))
+        return pictures.screen_axes(lambda figure: self.draw_into(figure, reference))
+
+    def draw_into(self, figure: Any, reference: Any = None) -> np.ndarray:
+        """Draw into an empty figure of matplotlib; the axes of all panels."""
+        return need_pictures().compose(figure, self, reference, str(self.result.get("problem", "")))
+
+    def show(self) -> None:
+        """Show picture, verdict and errors in a notebook; a window with the picture elsewhere."""
+        if "ipykernel" in sys.modules:
+            from IPython.display import display
+
+            display(self)
+        else:
+            need_pictures().show_on_screen(self.plot)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        return card(self)
 
     def animate(self, path: str | Path, **options: Any) -> Path:
         """Film a solution over time into a .gif or .mp4; options as of `pcpinn.solution.animation.animate`."""
-        try:
-            from .animation import animate
-        except ModuleNotFoundError as error:
-            raise PcpinnError(f"pictures need {error.name}", f"pip install {error.name}") from error
+        need_pictures()
+        from .animation import animate
+
         return animate(self, path, **{"title": str(self.result.get("problem", "")), **options})
 
     def to_vtu(self, path: str | Path) -> Path:
@@ -219,6 +251,42 @@ class Solution:
     def to_npz(self, path: str | Path) -> Path:
         """Mesh and nodal values as NumPy arrays."""
         return write_npz(self, Path(path))
+
+    def to_xdmf(self, path: str | Path, **options: Any) -> Path:
+        """For ParaView: NAME.xdmf with its arrays in NAME.h5, over time too; options as of `pcpinn.solution.hdf.write_xdmf`."""
+        return write_xdmf(self, Path(path), **options)
+
+    def to_vtkhdf(self, path: str | Path, **options: Any) -> Path:
+        """For ParaView in one file, over time too; options as of `pcpinn.solution.hdf.write_vtkhdf`."""
+        return write_vtkhdf(self, Path(path), **options)
+
+    def to_csv(self, path: str | Path, *cuts: str, count: int | None = None) -> Path:
+        """Values along cuts, "0,0:1,1" between two points or "x=0.5,t=1" with fixed coordinates; those in the domain.
+
+        Args:
+            path: the table, with a column per coordinate and per component.
+            cuts: one or more, below each other.
+            count: points along each cut, or along each free axis of a plane.
+        """
+        if not cuts:
+            raise PcpinnError("a table of cuts without a cut", "give one, such as x=0.5 or 0,0:1,1")
+        x = np.concatenate([Cut.parse(cut).points(self.mesh, count) for cut in cuts])
+        x = x[~self.outside(x)]
+        if not len(x):
+            raise PcpinnError(f"{', '.join(cuts)} does not meet the domain", "cut elsewhere")
+        values = np.reshape(self(x, outside="ignore"), (len(x), -1))
+        make_folder_of(Path(path))
+        write_atomically(Path(path), value_table(self.mesh, self.names, x, values))
+        return Path(path)
+
+    def to_onnx(self, path: str | Path) -> Path:
+        """The network for other programs: input `x` (n, d), outputs `values` (n, C) and `gradients` (n, C, d)."""
+        facts = {"problem": str(self.result.get("problem", "")), "coordinates": axis_names(self.mesh)}
+        return write_onnx(self.network, self.mesh.dimension, Path(path), facts | {"components": list(self.names)})
+
+    def to_pt2(self, path: str | Path) -> Path:
+        """The network for torch without pcpinn: `torch.export.load(path).module()`, which can be differentiated."""
+        return write_pt2(self.network, self.mesh.dimension, Path(path))
 
     @property
     def kind(self) -> str:

@@ -1,6 +1,7 @@
 """What a run is going to need, estimated from its settings before anything is allocated, beside what the machine has.
 
-Rough figures, not calibrated: they are to tell a slip (width=100000) from a large problem.
+Figures are within a factor of three where they were measured (`cost.py`): they are to tell a slip (width=100000) from a large
+problem, and a stage that cannot be interrupted from one that ends within the time limit.
 """
 
 from __future__ import annotations
@@ -17,15 +18,18 @@ from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network.recipe import MLP
+from ..precondition import LU
 from ..problem.problem import Problem
+from ..train.gauss_newton import GaussNewton
+from .cost import MARGIN, iteration_seconds, judging_seconds, setup_seconds, system_bytes
 from .march.recipe import March
 from .settings import Settings
 
-_PER_DOF = 1500.0  # bytes: matrix, P of some fill, their indices and copies
+AFFORDABLE = {1: 10**6, 2: 400_000, 3: 80_000}  # degrees of freedom up to which errors are estimated unasked
+_PROGRAM = 0.15  # GiB, once it works
 _COPIES = 6.0  # of the weights: gradients, an optimiser's memory, trial values, checkpoints
 _USUAL_CELLS = 25  # along an axis, as `Meshing` has it
 _SIMPLICES = {1: 1.0, 2: 2.0, 3: 6.0}  # per cell of a grid
-_FLOPS = 5e9  # per second, of one core
 _SLOWEST = 86_400.0  # seconds that one iteration may take
 
 
@@ -65,25 +69,79 @@ def refuse_unaffordable(problem: Problem, settings: Settings, mesh: AnyMesh | No
             f"this run needs about {total:.3g} GiB, and {free:.3g} GiB are free: {worst.what} take {worst.gib:.3g} GiB",
             f"{worst.remedy}, or try all the same with --force (force=true)",
         )
-    seconds = 6.0 * _nodes(problem, settings, mesh)[1] * _weights(problem, settings) / _FLOPS
-    if seconds > _SLOWEST:
+    found_cost = predicted(problem, settings, mesh)
+    if found_cost.iteration_s > _SLOWEST:
         raise PcpinnError(
-            f"one iteration is going to take about {seconds / 3600:.3g} hours",
+            f"one iteration is going to take about {found_cost.iteration_s / 3600:.3g} hours",
             "take a smaller network or fewer cells, or try all the same with --force (force=true)",
         )
+    if settings.run.accuracy is not None:
+        return  # then the limit is one of all stages, which the search for mesh and network keeps (adapt/limits.py)
+    limit = settings.run.time_limit
+    for what, seconds in (("setting up P", found_cost.setup_s), ("one iteration", found_cost.iteration_s)):
+        if seconds > MARGIN * limit:
+            raise PcpinnError(
+                f"{what} is going to take about {seconds:.2g} s, and cannot be interrupted: the time limit is {limit:g} s",
+                f"allow more time (time_limit={math.ceil(3 * seconds)}), take a smaller network or fewer cells, "
+                "or try all the same with --force (force=true)",
+            )
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What a run is going to take, about.
+
+    Attributes:
+        dofs, weights: its size.
+        setup_s: seconds of assembly and P; iteration_s: of one iteration; judging_s: of the error estimate, 0 without one.
+        gib: memory.
+    """
+
+    dofs: float
+    weights: float
+    setup_s: float
+    iteration_s: float
+    judging_s: float
+    gib: float
+
+
+def predicted(problem: Problem, settings: Settings, mesh: AnyMesh | None = None) -> Predicted:
+    """The cost of a run on one core."""
+    d, weights = _dimension(problem, settings), _weights(problem, settings)
+    dofs = _nodes(problem, settings, mesh)[1] * problem.components
+    P, optimiser = settings.recipes.get("preconditioner"), settings.recipes.get("optimiser")
+    setup = 0.0 if P is None else setup_seconds(dofs, d, complete=isinstance(P, LU))
+    each = iteration_seconds(dofs, weights, isinstance(optimiser, GaussNewton))
+    judging = judging_seconds(_finer(dofs, settings, d), d) if settings.run.certify else 0.0
+    gib = sum(n.gib for n in needs(problem, settings, mesh))
+    return Predicted(dofs, weights, setup, each, judging, gib)
+
+
+def _dimension(problem: Problem, settings: Settings) -> int:
+    """Of what is meshed."""
+    apart = isinstance(settings.recipes.get("time"), Slabs | March)
+    return min(3, problem.domain.dimension - int(apart))
+
+
+def _finer(dofs: float, settings: Settings, d: int) -> float:
+    """Degrees of freedom of an error estimate; none where it would be refused."""
+    degree = getattr(settings.recipes.get("mesh"), "degree", 1)
+    finer = dofs * ((degree + 1) / degree) ** d
+    return finer if settings.run.certify and finer <= AFFORDABLE[d] else 0.0
 
 
 def needs(problem: Problem, settings: Settings, mesh: AnyMesh | None = None, observed: int = 0) -> list[Need]:
     """The parts of a run that take memory."""
     weights = _weights(problem, settings)
-    inputs = _inputs(problem, settings)
+    inputs, d = _inputs(problem, settings), _dimension(problem, settings)
     _, nodes = _nodes(problem, settings, mesh)
     result = [
-        Need(f"{weights:.3g} weights", _COPIES * 8 * weights / 2**30, "take a smaller width, depth or feature_count")
+        Need("the program and its libraries", _PROGRAM, "use a machine with more memory"),
+        Need(f"{weights:.3g} weights", _COPIES * 8 * weights / 2**30, "take a smaller width, depth or feature_count"),
     ]
-    points = getattr(settings.loss, "collocation", None) or 0
+    points = getattr(settings.recipes.get("loss"), "collocation", None) or 0
     if points:
-        width = getattr(settings.network, "width", 32)
+        width = getattr(settings.recipes.get("network"), "width", 32)
         result.append(
             Need(f"{points:.3g} points of collocation", 8 * points * (inputs + 10 * width) / 2**30, "take fewer")
         )
@@ -92,7 +150,7 @@ def needs(problem: Problem, settings: Settings, mesh: AnyMesh | None = None, obs
         result.append(
             Need(
                 f"{dofs:.3g} degrees of freedom",
-                _PER_DOF * dofs / 2**30,
+                system_bytes(max(dofs, _finer(dofs, settings, d)), d) / 2**30,
                 "take fewer cells or steps, or a lower degree",
             )
         )
@@ -109,7 +167,7 @@ def needs(problem: Problem, settings: Settings, mesh: AnyMesh | None = None, obs
 
 def _inputs(problem: Problem, settings: Settings) -> float:
     """What the first layer sees, about."""
-    recipe, d = settings.network, problem.domain.dimension
+    recipe, d = settings.recipes.get("network"), problem.domain.dimension
     if not isinstance(recipe, MLP):
         return float(d)
     per_axis = {"log": d, "series": d, "gaussian": 1}.get(recipe.features, 0)
@@ -117,9 +175,9 @@ def _inputs(problem: Problem, settings: Settings) -> float:
 
 
 def _weights(problem: Problem, settings: Settings) -> float:
-    recipe: Any = settings.network
+    recipe: Any = settings.recipes.get("network")
     if not isinstance(recipe, MLP):
-        return 0.0  # a module is there already
+        return 0.0  # a module is there already, and some methods have no network
     outputs, inputs = float(problem.components), _inputs(problem, settings)
     time = settings.recipes.get("time")
     if isinstance(time, March):

@@ -20,12 +20,13 @@ from ..lock import lock_folder, unlock_folder
 from ..mesh.slab_mesh import AnyMesh
 from ..problem.field import Field
 from ..problem.problem import Problem
-from ..progress import Progress
+from ..progress import Progress, listening
 from ..solution.folder import create_run, read_mesh_arrays, require_free
 from ..solution.reference import Reference
 from ..solution.result import Result
 from ..solution.verdict import judge
 from ..train import Checkpoints, Snapshot
+from ..train.history import HistoryFile
 from ..train.optimiser import State
 from .afford import refuse_unaffordable
 from .build import make_device
@@ -81,6 +82,8 @@ class Run:
         self.settings, self.resume, self.kind = settings, resume, kind
         self.out = Path(out) if out else None
         self.progress = progress or Progress()
+        if self.out is not None:
+            self.progress = listening(self.progress, HistoryFile(self.out / "history.csv"))
         self.facts = {"problem": name, "preset": None, **(record or {}), "method": settings.method.name}
         self._fields = [asdict(f) for f in fields]
         if self.out is not None and not resume:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,11 @@ from ..errors import AccuracyWarning, PcpinnError
 from ..files import write_json
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..problem.problem import Problem
-from ..progress import Progress
+from ..progress import Callback, Progress
 from ..solution.reference import Reference
 from ..solution.solution import Solution
 from ..solution.verdict import USUAL_ACCURACY, judge
-from ..terminal import usual_progress
+from ..terminal import shown
 from .adapt.march_error import estimate_march
 from .adapt.solve import solve_adaptively
 from .adapt.wish import Wish
@@ -36,6 +36,7 @@ def solve(
     out: str | Path | None = None,
     reference: Reference | None = None,
     progress: Progress | None = None,
+    callbacks: Callback | Iterable[Callback] | None = None,
     record: Mapping[str, Any] | None = None,
     resume: bool = False,
     on: AnyMesh | None = None,
@@ -55,7 +56,9 @@ def solve(
         settings: all choices by key, as in presets and `--set`, where they come as one mapping.
         out: a folder to record the run in, with checkpoints on the way; it must not exist, unless resumed.
         reference: to measure errors against.
-        progress: receives progress reports.
+        progress: receives progress reports; by default a bar for people, silence for programs.
+        callbacks: one function, or several, of an `Event` (stage, iteration, total, loss, residual, error, seconds), called after
+            every iteration; `pcpinn.TensorBoard(folder)` and `pcpinn.WeightsAndBiases(project=...)` are such functions.
         record: more facts for run.json and result.json (name of the problem, preset).
         resume: continue the interrupted run in `out` from its last checkpoint, on the mesh that it was begun with.
         on: an existing mesh, with the boundary names of the problem's domain; to an accuracy, the first one, of space alone.
@@ -76,54 +79,55 @@ def solve(
         PcpinnError: for anything the user can correct; nothing has been written then, except by a march that reaches its time
             limit or diverges on the way.
     """
-    other = solver_of(problem)
-    if other is not None:
-        more = {"reference": reference, "start": start, "quantity": quantity}
-        refused = [key for key, value in more.items() if value is not None]
-        if refused:
-            raise PcpinnError(f"{refused[0]}= is for single problems", f"leave {refused[0]} out")
-        common: dict[str, Any] = {"out": out, "progress": progress or usual_progress(), "record": record}
-        return other(problem, settings, **common, resume=resume, on=on, **choices)
-    given = settings if isinstance(settings, Settings) else {"accuracy": USUAL_ACCURACY, **(settings or {})}
-    chosen = settings_of("pcpinn", problem, given, choices)
-    options: dict[str, Any] = {
-        "out": Path(out) if out else None,
-        "reference": reference,
-        "progress": progress or usual_progress(),
-        "record": record,
-    }
-    judged = chosen.run.accuracy is not None
-    first = None if isinstance(on, SlabMesh) else on
-    adaptable = judged and first is on and Wish(chosen).adaptable
-    if quantity is not None and (problem.over_time or not adaptable):
-        raise PcpinnError(
-            "quantity= is for steady problems whose mesh is left to the solver",
-            "leave mesh and size out, or ask the solution: solution.integrate(f), solution.flux(on)",
-        )
-    if adaptable:
-        solution = solve_adaptively(
-            problem, chosen, **options, resume=resume, first=first, start=start, quantity=quantity
-        )
-    elif chosen.marches:
-        if start is not None:
+    with shown(progress, callbacks) as told:
+        other = solver_of(problem)
+        if other is not None:
+            more = {"reference": reference, "start": start, "quantity": quantity}
+            refused = [key for key, value in more.items() if value is not None]
+            if refused:
+                raise PcpinnError(f"{refused[0]}= is for single problems", f"leave {refused[0]} out")
+            common: dict[str, Any] = {"out": out, "progress": told, "record": record}
+            return other(problem, settings, **common, resume=resume, on=on, **choices)
+        given = settings if isinstance(settings, Settings) else {"accuracy": USUAL_ACCURACY, **(settings or {})}
+        chosen = settings_of("pcpinn", problem, given, choices)
+        options: dict[str, Any] = {
+            "out": Path(out) if out else None,
+            "reference": reference,
+            "progress": told,
+            "record": record,
+        }
+        judged = chosen.run.accuracy is not None
+        first = None if isinstance(on, SlabMesh) else on
+        adaptable = judged and first is on and Wish(chosen).adaptable
+        if quantity is not None and (problem.over_time or not adaptable):
             raise PcpinnError(
-                "start= is for problems that are solved at once; a march begins with the initial values",
-                "leave start= out, or time=march",
+                "quantity= is for steady problems whose mesh is left to the solver",
+                "leave mesh and size out, or ask the solution: solution.integrate(f), solution.flux(on)",
             )
-        solution = march(problem, chosen, **options, resume=resume, mesh=on)
-        if judged:
-            _judge_march(solution, chosen, options)
-    else:
-        solution = run(
-            preconditioned_loss,
-            problem,
-            chosen,
-            **options,
-            resume=resume,
-            mesh=on,
-            start=start,
-            relinearised=preconditioned_loss,
-        )
+        if adaptable:
+            solution = solve_adaptively(
+                problem, chosen, **options, resume=resume, first=first, start=start, quantity=quantity
+            )
+        elif chosen.marches:
+            if start is not None:
+                raise PcpinnError(
+                    "start= is for problems that are solved at once; a march begins with the initial values",
+                    "leave start= out, or time=march",
+                )
+            solution = march(problem, chosen, **options, resume=resume, mesh=on)
+            if judged:
+                _judge_march(solution, chosen, options)
+        else:
+            solution = run(
+                preconditioned_loss,
+                problem,
+                chosen,
+                **options,
+                resume=resume,
+                mesh=on,
+                start=start,
+                relinearised=preconditioned_loss,
+            )
     if solution.verdict.reached is False:
         warnings.warn(solution.verdict.message, AccuracyWarning, stacklevel=2)
     return solution
@@ -154,7 +158,8 @@ def _judge_march(solution: Solution, settings: Settings, options: Mapping[str, A
     assert solution.problem is not None
     assert isinstance(solution.mesh, SlabMesh)
     try:
-        fields, _ = estimate_march(solution.problem, solution.mesh, settings, solution.network)
+        limit, progress = settings.run.time_limit, options["progress"]
+        fields, _ = estimate_march(solution.problem, solution.mesh, settings, solution.network, limit, progress)
     except PcpinnError as error:  # the answer stands without its estimate
         options["progress"].note(f"no error estimate: {error.problem}")
         return

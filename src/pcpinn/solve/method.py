@@ -42,7 +42,8 @@ class Options(Recipe):
         precision: of the network: float64 or float32.
         time_limit: seconds of training; with an accuracy, of the whole solve, 600 if not given. A solve then returns what it
             has; a march with given steps, which has no answer before its end, stops with an error and can be continued with
-            `pcpinn resume`.
+            `pcpinn resume`. A set-up, or an iteration, that is going to take three times as long by itself is refused, and an
+            error estimate that would take longer is left out.
         memory: GiB that the preconditioner and Gauss-Newton's matrices may each take (the latter a quarter of a GPU's memory
             if that is more).
         certify: estimate the total error on a finer discretisation at the end.
@@ -132,6 +133,7 @@ class Method:
         family: whether it is for families of problems.
         presets: what it changes of presets that were made for another method, by preset.
         mesh: makes the mesh that it takes from problem and settings; None: that of its discretisation.
+        steady: whether it refuses problems that depend on time.
     """
 
     name: str
@@ -141,6 +143,7 @@ class Method:
     family: bool = False
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     mesh: Callable[[Problem, Any], AnyMesh] | None = None
+    steady: bool = False
 
 
 METHODS: Registry[Method] = Registry("method", "methods")

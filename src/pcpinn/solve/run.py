@@ -30,6 +30,7 @@ from ..train import LeastSquares, Loss, Stopping, train
 from .build import make_discretisation, make_mesh, make_network, make_optimiser
 from .certify import affordable_estimate
 from .conduct import Run, check_training
+from .cost import MARGIN, setup_seconds
 from .newton import NotConverged
 from .settings import Settings
 from .start import Start, nodal_start, take_over
@@ -99,7 +100,7 @@ def run(
         training = train(loss, optimiser, stopping, state, progress, checkpoints, snapshot, watch=watch)
 
     progress.stage("errors")
-    errors = measure(loss, system, reference)
+    errors = measure(loss, system, reference, options.time_limit)
     certificate = affordable_estimate(network, problem, mesh, settings, progress)
     if certificate is not None:
         errors["estimate"] = certificate.estimate
@@ -141,15 +142,20 @@ def _first_system(discretisation: Discretisation, start: Start | None) -> Linear
     return linearised_system(equation, nodal_start(start, discretisation))
 
 
-def measure(loss: Loss, system: Linearisation, reference: Reference | None) -> dict[str, Any]:
-    """Errors by part. `training`: u_theta against the discrete solution; `discretisation`: that against the reference."""
+def measure(
+    loss: Loss, system: Linearisation, reference: Reference | None, seconds: float = math.inf
+) -> dict[str, Any]:
+    """Errors by part. `training`: u_theta against the discrete solution; `discretisation`: that against the reference.
+
+    Without the discrete solution, which both need, where that is going to take longer than the given seconds.
+    """
     network = loss.network
     errors: dict[str, Any] = dict.fromkeys(ERRORS)
     names = component_names(system.discretisation.problem.unknowns)
     if reference is not None:
         errors |= compare(evaluate(network, reference.points), reference, names)
     u = evaluate(network, system.nodes.points)[system.nodes.point_of, system.nodes.component_of]
-    u_h = _discrete_solution(loss, system, u)
+    u_h = _discrete_solution(loss, system, u, seconds)
     if u_h is not None:
         errors["training"] = system.norm(u - u_h) / (system.norm(u_h) or 1.0)
         if reference is not None:
@@ -158,14 +164,15 @@ def measure(loss: Loss, system: Linearisation, reference: Reference | None) -> d
     return errors
 
 
-def _discrete_solution(loss: Loss, system: Linearisation, u: np.ndarray) -> np.ndarray | None:
+def _discrete_solution(loss: Loss, system: Linearisation, u: np.ndarray, seconds: float) -> np.ndarray | None:
     """u_h by direct solves (where the system is not exact at the network's values u, by Newton's method from these).
 
     Of large systems by an iteration with the present preconditioner, if it converges.
     """
     if "solution" in vars(system):  # it was solved for already, to be fitted
         return system.solution
-    direct = system.size <= _DIRECT_UNKNOWNS[system.discretisation.mesh.dimension]
+    d = system.discretisation.mesh.dimension
+    direct = system.size <= _DIRECT_UNKNOWNS[d] and setup_seconds(system.size, d, complete=True) <= MARGIN * seconds
     if not direct and not isinstance(loss, LeastSquares):
         return None
 

@@ -231,15 +231,15 @@ class WholeNewton(Newton):
         if quality is not None and quality.smooth > _DIRECTION_P:
             return 1.0
         system, move = self.place.system, self._apply(self.place.system.residual)
-        factor = natural_damping(self.equation, system.at, move, self._apply)
-        if factor is None and self.rules.linearisation == "newton":
+        step = natural_damping(self.equation, system.at, move, self._apply)
+        if step is None and self.rules.linearisation == "newton":
             steps = self.place.steps
             if steps and (steps[-1].after or math.inf) <= 3 * (steps[-1].training_residual or 0):
                 return 1.0  # what is left is noise of the training, in which no direction is downhill
             if system.exact_at(self.equation.moved(system.at, move, 1.0)):
                 return 1.0  # it is P that is bad, not the model
             raise self._failure("no step along Newton's direction brings the residual down")
-        return factor or 1.0
+        return 1.0 if step is None else step.factor
 
     def _tolerance(self, correction: float | None, damping: float) -> float:
         """Of a step's training: a part of the correction (Eisenstat and Walker 1996, first choice), at least the final one."""

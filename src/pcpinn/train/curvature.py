@@ -9,6 +9,8 @@ import torch
 from scipy.linalg import blas
 from torch import Tensor
 
+_BLOCK = 2048  # columns; products of this size keep a GPU busy
+
 
 class Curvature(Protocol):
     """J^T J of some weighted rows J (m, p)."""
@@ -92,13 +94,27 @@ class MatrixFree:
 
 
 def gram(J: Tensor) -> Tensor:
-    """J^T J, (p, p); on a CPU by a symmetric rank-k update, which does half the work of a product."""
+    """J^T J, (p, p); on a CPU by a symmetric rank-k update, which does half the work of a product, elsewhere by blocks."""
     if J.device.type != "cpu":
-        return J.T @ J
+        return gram_by_blocks(J) if J.shape[1] > _BLOCK else J.T @ J
     syrk = blas.ssyrk if J.dtype == torch.float32 else blas.dsyrk
     columns = J.T.numpy() if J.is_contiguous() else J.T.contiguous().numpy()  # (p, m), Fortran order if J is contiguous
     upper = torch.from_numpy(syrk(1.0, columns))  # only one triangle is filled
     return upper + upper.T - torch.diag(upper.diagonal())
+
+
+def gram_by_blocks(J: Tensor, block: int = _BLOCK) -> Tensor:
+    """The same by products of blocks of columns: those below the diagonal are copies of those above it."""
+    p = J.shape[1]
+    H = J.new_empty(p, p)
+    for i in range(0, p, block):
+        own = J[:, i : i + block].T
+        for j in range(i, p, block):
+            part = own @ J[:, j : j + block]
+            H[i : i + block, j : j + block] = part
+            if j > i:
+                H[j : j + block, i : i + block] = part.T
+    return H
 
 
 class _Damped:

@@ -22,9 +22,11 @@ class GaussNewton(Optimiser):
 
     The loss supplies gradient, H and the second derivative (its `Model`). The gradient is always exact, through P and its
     transpose on all nodes. For a loss on nodal values the matrix H is
-      * "gram": the network's own J^T W J on a sample of nodes: no P in it, because P^-1 A ~ I;
-      * "exact": J^T (P^-1 A)^T W (P^-1 A) J on all nodes, for a P that is far from A;
-      * "matrix-free": as "gram", by products only, for networks whose matrix would not fit.
+
+    - "gram": the network's own J^T W J on a sample of nodes: no P in it, because P^-1 A ~ I;
+    - "exact": J^T (P^-1 A)^T W (P^-1 A) J on all nodes, for a P that is far from A;
+    - "matrix-free": as "gram", by products only, for networks whose matrix would not fit.
+
     "gram" and "exact" take the primal (p, p) or the dual (m, m) matrix, whichever is smaller. Joint losses of data and
     equations have "gram" alone.
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
+
+from ..progress import Event
 
 COLUMNS = ("iteration", "seconds", "loss", "residual", "l2re")
 
@@ -83,3 +87,37 @@ class History:
         """Inverse of `to_array` and `errors_to_array`."""
         known = {} if errors is None else {int(i): float(e) for i, e in errors}
         return cls([(int(i), float(s), float(l)) for i, s, l in data], known)
+
+
+_EVERY = 1.0  # seconds between two additions to a file
+
+
+class HistoryFile:
+    """history.csv while a run works: a callback that adds the rows of the present training, at most once a second.
+
+    The complete history takes its place in the end.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._history, self._written = path, History(), 0
+        self._last = -_EVERY
+
+    def __call__(self, event: Event) -> None:
+        """One more row; nothing while there is no folder yet."""
+        rows = self._history.rows
+        if rows and event.iteration <= rows[-1][0]:  # another training, or another network
+            self._history, self._written = History(), 0
+        self._history.add(event.iteration, event.stage_seconds, event.loss)
+        if event.error is not None:
+            self._history.errors[event.iteration] = event.error
+        now = time.monotonic()
+        if now - self._last < _EVERY or not self._path.parent.is_dir():
+            return
+        self._last = now
+        lines = self._history.to_csv().splitlines(keepends=True)
+        try:
+            with self._path.open("a" if self._written else "w", encoding="utf-8", newline="") as file:
+                file.writelines(lines[self._written :])
+        except OSError:
+            return  # a full disk is told by those who write what counts
+        self._written = len(lines)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..discretize.equation import Nodes
+from ..discretize.equation import Nodes, TensorNodes
 from ..errors import PcpinnError
 from ..network.placed import PlacedNetwork
 from ..network.protocol import Network, Placed, no_layers
@@ -41,7 +41,7 @@ class LeastSquares(Loss):
     def __init__(
         self,
         network: Network,
-        nodes: Nodes,
+        nodes: Nodes | TensorNodes,
         operator: Preconditioned,
         placed: Placed | None = None,
     ) -> None:

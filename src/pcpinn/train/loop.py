@@ -61,6 +61,7 @@ def train(
     resume: Snapshot | None = None,
     announce: bool = True,
     watch: Watch | None = None,
+    name: str = "training",
 ) -> Training:
     """Minimise problem.loss() in place. A resumed training takes the same steps as one that was never interrupted.
 
@@ -76,6 +77,7 @@ def train(
         resume: a snapshot to continue from.
         announce: tell of a new stage; not where a training of this run goes on.
         watch: measures the error now and then, for the history.
+        name: of the stage.
     """
     progress = progress or Progress()
     if resume is None:
@@ -92,7 +94,7 @@ def train(
         with torch.no_grad():
             problem.theta.copy_(resume.theta)
     if announce:
-        progress.stage(f"training ({optimiser.label})", stopping.iterations)
+        progress.stage(f"{name} ({optimiser.label})", stopping.iterations)
     started = time.perf_counter() - before
     iteration, loss, reason = first, history.rows[-1][2] if history.rows else math.inf, "iterations"
     seconds = before
@@ -129,10 +131,11 @@ def train(
                 )
                 break
             loss = losses[-1]
-            progress.update(iteration, loss)
             error = None if watch is None else watch.look(iteration, seconds)
             if error is not None:
                 history.errors[iteration] = error
+                progress.measured(error)
+            progress.update(iteration, loss)
             if checkpoints is not None and checkpoints.due():
                 checkpoints.write(Snapshot(iteration, seconds, problem.theta, state, history, problem.state()))
             if math.sqrt(2 * loss) <= stopping.tolerance:

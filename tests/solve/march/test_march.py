@@ -1,7 +1,11 @@
 """Marching: errors by part and time, windows of several steps, interruption, storage, what is refused."""
 
 import json
+import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -165,7 +169,42 @@ def test_resumed_march_gives_the_same_answer(tmp_path, refresh):
     assert not (tmp_path / "cut/result.json").exists()
     resumed = solve(logistic(), settings, out=tmp_path / "cut", resume=True)
     assert torch.equal(resumed.network.theta, whole.network.theta)
-    assert resumed.errors["training"] == pytest.approx(whole.errors["training"], rel=1e-6)
+    assert resumed.errors == whole.errors
+
+
+KILLED = """
+import sys
+sys.path[:0] = {path!r}
+import os, signal
+from test_march import SMALL, decay, logistic
+from pcpinn import solve
+from pcpinn.progress import Progress
+
+class Killed(Progress):
+    def stage(self, name, total=None):
+        self.marching = name == "marching"
+    def update(self, iteration, loss):
+        if self.marching and iteration == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+solve(logistic(), {settings!r}, out={out!r}, reference=decay(), progress=Killed())
+"""
+
+
+@pytest.mark.parametrize("refresh", [1, 2])
+def test_a_killed_march_measures_the_very_same_errors(tmp_path, refresh):
+    """Bit for bit: those over all times, and those at each time of a reference."""
+    settings = dict(**SMALL | {"checkpoint_every": 0.0, "refresh": refresh, "iterations": 3, "width": 8})
+    whole = solve(logistic(), settings, out=tmp_path / "whole", reference=decay())
+    path = [str(Path(__file__).parent), str(Path(pcpinn.__file__).parents[1])]
+    script = KILLED.format(path=path, settings=settings, out=str(tmp_path / "cut"))
+    ended = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    resumed = solve(logistic(), settings, out=tmp_path / "cut", resume=True, reference=decay())
+    assert resumed.errors == whole.errors
+    assert resumed.result["march"]["errors_by_time"] == whole.result["march"]["errors_by_time"]
+    csv = [(tmp_path / name / "errors.csv").read_bytes() for name in ("whole", "cut")]
+    assert csv[0] == csv[1]
 
 
 def test_time_spent_before_an_interruption_counts(tmp_path, monkeypatch):

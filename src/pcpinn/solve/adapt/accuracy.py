@@ -22,6 +22,7 @@ from ...problem.problem import Problem
 from ...progress import Progress
 from ...solution.solution import Solution
 from ...solution.verdict import Verdict, judge
+from ..followed import looked_at
 from ..loss import preconditioned_loss
 from ..quantity.goal import Goal
 from ..run import run
@@ -37,6 +38,7 @@ from .plan_file import SteadyPlan
 from .singular import singular_points
 from .space import Adapted, adapt, refined_where, shape_of
 from .unfinished import Unfinished
+from .unseen import SAFE, cut_first, say_unseen
 from .wish import Wish
 
 _DISCRETE = 0.35  # parts of the accuracy for the discretisation and the training; with the safety they fill it
@@ -46,7 +48,7 @@ _DIRECT = {1: 200_000, 2: 80_000, 3: 30_000}  # degrees of freedom up to which P
 _LEAST_TOLERANCE = 0.03  # of a training, in parts of the accuracy
 _NODES_PER_WEIGHT = 3
 _BETWEEN = (
-    1.5  # a network that is so many times further off between nodes than at them wants more nodes, not more units
+    0.7  # part of the training error: a network that is so far off between nodes wants more of these, not more units
 )
 _HELPED = 0.8  # part of the training error that may be left when more nodes have helped
 _WRONG = 0.9  # part of the squared error in the cells that get more nodes
@@ -63,7 +65,7 @@ def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progres
     interfaces = interfaces_of(problem)
 
     def plan() -> Adapted:
-        mesh = interfaces.first_mesh(problem, settings, wish.mesh)
+        mesh = cut_first(problem, interfaces.first_mesh(problem, settings, wish.mesh), elements, limits)
         return adapt(problem, mesh, elements, target, limits, progress, wish.start, goal, interfaces.settled)
 
     adapted = unfinished.plan(SteadyPlan(problem, elements), plan)
@@ -104,6 +106,9 @@ class Trainer:
         self.problem, self.wish, self.adapted = problem, wish, adapted
         self.limits, self.progress, self.goal = limits, progress, goal
         self.unfinished = unfinished or Unfinished()
+        level = adapted.level
+        self.unseen = looked_at(problem, level.fine.space).hidden_part(level.fine, level.better)
+        say_unseen(self.unseen, wish.accuracy, progress)
         self.rounds: list[dict[str, Any]] = []
 
     def solution(self) -> Solution:
@@ -123,7 +128,8 @@ class Trainer:
                 self.progress.note(f"width {width}: {error.problem}; the answer before stands")
                 break
             fields, training = self._errors(level, solution)
-            limited = self.adapted.limited_by or (self._blame(solution, training) if self.goal is None else "mesh")
+            limited = "mesh" if self.unseen > SAFE * wish.accuracy else self.adapted.limited_by
+            limited = limited or (self._blame(solution, training) if self.goal is None else "mesh")
             judged = counted(self.problem, fields)
             solution.result["errors"]["estimate"] = judge(None, judged, limited).estimate
             if self.goal is None:
@@ -189,7 +195,9 @@ class Trainer:
 
     def _affordable(self, took: float, dofs: int) -> float:
         """How many times larger a mesh there are time and memory for."""
-        return min(_DIRECT[self.adapted.level.mesh.dimension] / dofs, self.limits.left / (1.5 * took))
+        level = self.adapted.level
+        most = math.inf if level.iterated else _DIRECT[level.mesh.dimension] / dofs
+        return min(most, self.limits.left / (1.5 * took))
 
     def _of_quantity(self, goal: Goal, solution: Solution) -> dict[str, float]:
         """Relative error of the quantity that was asked for; it is recorded."""
@@ -207,8 +215,7 @@ class Trainer:
     def _train(self, attempt: _Attempt) -> Solution:
         wish, level = self.wish, self.adapted.level
         chosen: dict[str, Any] = {
-            "preconditioner": "auto-lu",
-            "preconditioner.direct": _DIRECT[level.mesh.dimension],
+            **self._preconditioner(attempt.mesh),
             "newton.tolerance": attempt.tolerance,
             "optimiser.iterations": attempt.iterations,
             "optimiser.even": 0.5,
@@ -238,6 +245,18 @@ class Trainer:
             ),
         )
 
+    def _preconditioner(self, mesh: Mesh) -> dict[str, Any]:
+        """P of a training: complete factors, or multigrid for a solid of so many cells that planning took it, too."""
+        level, direct = self.adapted.level, _DIRECT[mesh.dimension]
+        if self._size(mesh) > direct and level.iterated:
+            return {"preconditioner": "amg"}
+        return {"preconditioner": "auto-lu", "preconditioner.direct": direct}
+
+    def _size(self, mesh: Mesh) -> float:
+        """Degrees of freedom on a refined mesh, roughly."""
+        level = self.adapted.level
+        return level.coarse.size * mesh.cell_count / level.mesh.cell_count
+
     def _dense_mesh(self, settings: Settings, mesh: Mesh) -> Mesh:
         """A mesh, refined until it has several degrees of freedom per weight: else a network is free between nodes."""
         problem, weights = self.problem, 0
@@ -245,12 +264,12 @@ class Trainer:
             box = [0.0] * mesh.dimension, [1.0] * mesh.dimension
             place = Place(*box, problem.components, self.kinks, settings.mesh.corners or ())
             weights = settings.network.architecture(place).parameter_count(mesh.dimension, problem.components)
-        level, more = self.adapted.level, 2**mesh.dimension
-        size = level.coarse.size * mesh.cell_count / level.mesh.cell_count
+        size, more = self._size(mesh), 2**mesh.dimension
         most = _DIRECT[3] if mesh.dimension == 3 else math.inf  # factors of more take longer than training does
         while (
             size < _NODES_PER_WEIGHT * weights
             and self.limits.affords(size * more, mesh.dimension)
+            and self.limits.in_time(size * more, mesh.dimension)
             and size * more <= most
         ):
             mesh, size = self.interfaces.settled(refined(mesh, shape_of(problem))), size * more
@@ -265,7 +284,7 @@ class Trainer:
     def _errors(self, level: Level, solution: Solution) -> tuple[dict[str, float], float]:
         """Estimated total error by field, and the largest distance from the discrete solution."""
         from_better, from_discrete = level.distances_of(_values(solution))
-        total = from_better + (1 / self.adapted.trust - 1) * level.errors
+        total = from_better + (1 / self.adapted.trust - 1) * level.errors + self.unseen
         names = (f.name for f in self.problem.unknowns)
         return dict(zip(names, total.tolist(), strict=True)), float(from_discrete.max())
 

@@ -14,13 +14,13 @@ import numpy as np
 from ...discretize.discrete_equation import DiscreteEquation
 from ...discretize.elements import ELEMENTS
 from ...discretize.finite_elements import FiniteElements
-from ...discretize.linear_solves import Factors
 from ...discretize.transfer import by_field, mass_times, prolongation, squares, values_in_cells
 from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...problem.problem import Problem
 from .fields import counts
+from .inverses import Inverses, suits
 
 TINY = 1e-14
 
@@ -60,17 +60,25 @@ class Level:
     Attributes:
         coarse, u: the discretisation that a network would be trained on, and its solution (N,).
         fine, better: the finer one.
+        inverses: of the matrices of the finer one.
     """
 
     coarse: FiniteElements
     u: np.ndarray
     fine: FiniteElements
     better: np.ndarray
+    inverses: Inverses
 
     @property
     def mesh(self) -> Mesh:
         """Of the coarse discretisation."""
         return self.coarse.mesh
+
+    @cached_property
+    def iterated(self) -> bool:
+        """Whether multigrid inverts the matrices of finer levels, so that these need no factors."""
+        matrix = DiscreteEquation(self.coarse).linearise(self.u).A
+        return self.mesh.dimension == 3 and suits(self.coarse, matrix)
 
     @cached_property
     def prolonged(self) -> np.ndarray:
@@ -138,7 +146,7 @@ class Level:
         goal = mass_times(space, e) * scale[space.unknown_components]
         equation = DiscreteEquation(self.fine)
         matrix = equation.linearise(self.better).A
-        z = Factors(matrix).apply_transpose(goal)
+        z = self.inverses.of(matrix).apply_transpose(goal)
         r = equation.residual(self.prolonged)
         up, down = prolongation(self.coarse.space, space), prolongation(space, self.coarse.space)
         part = np.abs(r * (z - up @ (down @ z)))

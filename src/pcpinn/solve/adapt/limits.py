@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...clock import Clock
+from ..cost import setup_seconds
 
 _DIRECT = {1: 400_000, 2: 300_000, 3: 90_000}  # degrees of freedom that complete factors are affordable for with 4 GiB
+_ITERATED = 600_000  # those of a solid that multigrid is affordable for with 4 GiB
 _OVERDUE = 0.65
+_SETTING_UP = 0.3  # of the time that is left, at most, for a stage that cannot be interrupted
 _PLANNING = 0.5  # of the time, at most, for meshes and steps; the rest is for training
 
 
@@ -45,13 +48,17 @@ class Limits:
         """Whether planning has taken so long that hardly any time is left for training."""
         return self.clock.seconds > _OVERDUE * self.seconds
 
-    def affords(self, size: float, dimension: int) -> bool:
-        """Whether complete factors of a matrix of this size fit."""
-        return size <= _DIRECT[dimension] * self.memory / 4
+    def affords(self, size: float, dimension: int, iterated: bool = False) -> bool:
+        """Whether complete factors of a matrix of this size fit, or what multigrid needs of one in three dimensions."""
+        return size <= (_ITERATED if iterated else _DIRECT[dimension]) * self.memory / 4
 
-    def exceeded(self, size: float, dimension: int) -> str | None:
+    def in_time(self, size: float, dimension: int) -> bool:
+        """Whether complete factors of a matrix of this size leave most of the time for training with them."""
+        return setup_seconds(size, dimension, complete=True) <= _SETTING_UP * self.left
+
+    def exceeded(self, size: float, dimension: int, iterated: bool = False) -> str | None:
         """Why a discretisation of this size is not to be tried, if so."""
-        if not self.affords(size, dimension):
+        if not self.affords(size, dimension, iterated):
             return "memory"
         if self.clock.seconds > _PLANNING * self.seconds:
             return "time"

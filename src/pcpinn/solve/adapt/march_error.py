@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...clock import Clock
 from ...discretize.transfer import by_field, values_in_cells
 from ...errors import PcpinnError, PcpinnWarning
 from ...mesh.slab_mesh import SlabMesh
@@ -16,6 +18,9 @@ from ...network.marched import MarchedNetwork
 from ...network.placed_march import PlacedMarch
 from ...problem.first_order import first_order
 from ...problem.problem import Problem
+from ...progress import Progress
+from ..finer import CUT
+from ..followed import followed
 from ..settings import Settings
 from .level import Elements
 from .stepping import DiscreteMarch, march_discrete
@@ -26,26 +31,48 @@ _VALUES = 2e7  # at most so many values of the finer march
 _ORDER = 3  # at least so many time levels per step of it
 
 
-def estimate_march(problem: Problem, mesh: SlabMesh, settings: Settings, network: Any) -> tuple[dict[str, float], int]:
+def estimate_march(
+    problem: Problem,
+    mesh: SlabMesh,
+    settings: Settings,
+    network: Any,
+    seconds: float = math.inf,
+    progress: Progress | None = None,
+) -> tuple[dict[str, float], int]:
     """Relative L2 errors by field of a march of networks, and the size of the finer discretisation.
 
     One degree more in space and more time levels per step. Unlike an adaptive solve it has one finer level only: what that misses
     is not seen.
 
     Raises:
-        PcpinnError: when the finer march is too large, or cannot be made.
+        PcpinnError: when the finer march is too large, cannot be made, or takes longer than the given seconds.
     """
+    clock, steps = Clock(), len(mesh.times) - 1
+
+    def told(done: int) -> None:
+        if clock.seconds > seconds:
+            raise PcpinnError(
+                f"it takes longer than the time limit of {seconds:g} s: {done + 1} of {steps} steps of a finer march are done",
+                "allow more time (time_limit=...), or call pcpinn.certify(solution)",
+            )
+        (progress or Progress()).count("error estimate", done + 1, steps)
+
     elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
     system = first_order(problem)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PcpinnWarning)
         space = space_of(*raised(system, mesh.space, elements), mesh.times)
+        most = mesh.space.cell_count * max(1.0, CUT[mesh.space.dimension] / space.size)
+        follows = followed(system, space.mesh, space.form.space, most)
+        if follows.mesh is not space.mesh:
+            space = space_of(*raised(system, follows.mesh, elements), mesh.times)
     order = max(_ORDER, settings.time.order + 1)
     if space.size * order * len(mesh.times) > _VALUES:
         raise PcpinnError("the finer march of an error estimate is too large", "compare with a march of half the steps")
-    finest = march_discrete(space, "radau", order, mesh.times)
+    finest = march_discrete(space, "radau", order, mesh.times, told)
     shown = {f.name for f in problem.unknowns}
-    found = dict(zip((f.name for f in system.unknowns), march_distances(finest, network).tolist(), strict=True))
+    distances = march_distances(finest, network) + follows.hidden_part(space.form)
+    found = dict(zip((f.name for f in system.unknowns), distances.tolist(), strict=True))
     return {name: e for name, e in found.items() if name in shown and not problem.field(name).auxiliary}, space.size
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from ...problem.shape_base import SpaceTime
 from ...progress import Progress
 from ...solution.solution import Solution
 from ...solution.verdict import Verdict, judge
+from ..followed import looked_at
 from ..march.march import march
 from .accuracy import limits_of
 from .fields import counted, scales
@@ -28,8 +30,9 @@ from .level import Elements
 from .limits import Limits
 from .march_error import march_distances
 from .plan_file import MarchPlan
-from .steps import AdaptedMarch, Steps, adapt_march
+from .steps import AdaptedMarch, Steps, adapt_march, march_level
 from .unfinished import Unfinished
+from .unseen import SAFE, cut_first, say_unseen
 from .wish import DEGREE, Wish, first_mesh
 
 _SPACE, _TIME, _TRAINED = 0.22, 0.13, 0.25  # parts of the accuracy
@@ -61,7 +64,7 @@ def solve_over_time(
         MarchPlan(problem, elements, steps),
         lambda: adapt_march(
             problem,
-            first_mesh(problem, settings, wish.mesh),
+            cut_first(problem, first_mesh(problem, settings, wish.mesh), elements, limits),
             elements,
             steps,
             targets,
@@ -75,6 +78,9 @@ def solve_over_time(
             problem, lambda out, resume: _train(problem, wish, on, width, limits, progress, out, resume)
         )
 
+    space = adapted.level.space
+    unseen = looked_at(problem, space).hidden_part(adapted.level.finer.space.form)
+    say_unseen(unseen, wish.accuracy, progress)
     best: tuple[float, Solution, Verdict] | None = None
     rounds, since, plan, coarser = [], limits.clock.seconds, adapted, None
     widths = (0,) if wish.fixes("network", "optimiser") else _widths(problem, adapted)
@@ -89,8 +95,9 @@ def solve_over_time(
                 raise
             progress.note(f"width {width}: {error.problem}; the smaller network's answer stands")
             break
-        fields = _errors(adapted, solution, problem)
-        limited = coarser or adapted.limited_by or "network"
+        errors = _errors(adapted, solution, problem, elements, limits, progress)
+        fields = {name: error + unseen for name, error in errors.items()}
+        limited = "mesh" if unseen > SAFE * wish.accuracy else coarser or adapted.limited_by or "network"
         verdict = judge(wish.accuracy, counted(problem, fields), limited)
         estimate = np.inf if verdict.estimate is None else verdict.estimate
         rounds.append({"width": width, "estimate": verdict.estimate})
@@ -170,13 +177,33 @@ def _dense_mesh(problem: Problem, adapted: AdaptedMarch, units: int, limits: Lim
     mesh, finest = adapted.mesh, adapted.level.base.space
     size = finest.size // problem.components * mesh.cell_count // finest.mesh.cell_count
     shape = problem.domain.shape if isinstance(problem.domain, SpaceTime) else None
-    while size < 2 * units and limits.affords(size * 2**mesh.dimension, mesh.dimension):
+    d = mesh.dimension
+    while size < 2 * units and limits.affords(size * 2**d, d) and limits.in_time(size * 2**d, d):
         mesh, size = refined(mesh, shape), size * 2**mesh.dimension
     return mesh
 
 
-def _errors(adapted: AdaptedMarch, solution: Solution, problem: Problem) -> dict[str, float]:
-    """Estimated relative L2 error over space and time of a march of networks, by field."""
-    level = adapted.level
+def _errors(
+    adapted: AdaptedMarch,
+    solution: Solution,
+    problem: Problem,
+    elements: Elements,
+    limits: Limits,
+    progress: Progress,
+) -> dict[str, float]:
+    """Estimated relative L2 error over space and time of a march of networks, by field.
+
+    A network that was trained on finer cells than were planned is compared with marches on these, where that is cheap: those of
+    the plan might be further off than the network is.
+    """
+    level, mesh = adapted.level, solution.mesh
+    if (
+        problem.dimension == 1
+        and isinstance(mesh, SlabMesh)
+        and mesh.space.cell_count > level.base.space.mesh.cell_count
+    ):
+        progress.stage("error estimate: marches on the cells of the network")
+        with contextlib.suppress(PcpinnError):
+            level = march_level(problem, mesh.space, elements, adapted.steps, progress, limits, quiet=True)
     total = march_distances(level.finest, solution.network) + (1 / adapted.trust - 1) * level.errors
     return dict(zip((f.name for f in problem.unknowns), total.tolist(), strict=True))

@@ -49,6 +49,9 @@ class Pace(Progress):
         self._windows, self._first = total if name == "marching" else None, None
         self._to.stage(name, total)
 
+    def measured(self, error: float) -> None:  # noqa: D102
+        self._to.measured(error)
+
     def update(self, iteration: int, loss: float) -> None:  # noqa: D102
         self._to.update(iteration, loss)
         if self._windows is None:

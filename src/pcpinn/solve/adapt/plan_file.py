@@ -14,6 +14,7 @@ from ...discretize.step_scheme import step_scheme
 from ...mesh.mesh import Mesh
 from ...problem.problem import Problem
 from ...solution.folder import mesh_from_tensors, mesh_tensors
+from .inverses import Inverses
 from .level import Elements, Level
 from .space import Adapted
 from .stepping import DiscreteMarch
@@ -53,7 +54,7 @@ class SteadyPlan:
         for name, size in (("u", coarse.size), ("better", fine.size), ("first.u", begin.size)):
             if tensors[name].shape != (size,):
                 raise ValueError(f"{name} does not fit its mesh")
-        level = Level(coarse, tensors["u"].copy(), fine, tensors["better"].copy())
+        level = Level(coarse, tensors["u"].copy(), fine, tensors["better"].copy(), Inverses(fine))
         history = [(int(size), float(error)) for size, error in facts["history"]]
         trust = float(facts["trust"])
         return Adapted(level, begin, tensors["first.u"].copy(), trust, facts["limited_by"], history)

@@ -17,6 +17,7 @@ from ...solution.folder import finish_run, read_mesh_arrays, settle_run
 from ...solution.no_answer import NoAnswer
 from ...solution.reference import Reference, compare
 from ...solution.solution import Solution
+from ..afford import refuse_unaffordable
 from ..conduct import Run
 from ..quantity.wanted import Wanted
 from ..settings import Settings
@@ -71,6 +72,7 @@ def solve_adaptively(
         )
     seconds = settings.run.time_limit
     limits = Limits(seconds if math.isfinite(seconds) else USUAL_LIMIT, settings.run.memory, own.clock)
+    refuse_unaffordable(problem, settings, first)
     own.begin(first)
     if resume and out is not None and (out / "mesh.safetensors").exists():
         begun = read_mesh_arrays(out / "mesh.safetensors")

@@ -22,6 +22,7 @@ from ...problem.problem import Problem
 from ...problem.shape_base import Domain
 from ...progress import Progress
 from ..start import Start, nodal_start
+from .inverses import Inverses
 from .level import Elements, Level
 from .limits import Limits
 from .measure import Measure, OfFields
@@ -29,6 +30,8 @@ from .pins import marked_but_for_pins
 from .trust import LEAST_TRUST, trust
 
 _BULK = 0.7
+_GROWS = {1: 1.0, 2: 1.35, 3: 1.7}  # power of the number of cells with which the time of a level grows: with factors
+_ITERATED = 1.2  # and with multigrid
 _NEARLY_ALL = 0.6  # with more cells marked than this part, all are refined
 
 
@@ -90,6 +93,7 @@ def adapt(
     part, limited = LEAST_TRUST, None
     while True:
         progress.stage(f"mesh {len(levels) + 1}: {mesh.cell_count} cells")
+        limits.mark()
         try:
             level = _level(problem, mesh, elements, levels[-1] if levels else None, start)
         except (PcpinnError, MemoryError) as failure:
@@ -107,6 +111,7 @@ def adapt(
         if error <= target and len(levels) > 1:
             break
         chosen = marked_but_for_pins(of.indicators(level), mesh, problem, _BULK)
+        level.inverses.drop()
         if problem.pins and len(levels) > 1 and estimate > of.seen(levels[-2]):
             chosen[:] = True  # finer cells have made it worse, as they do where a pin shows the error
         if len(levels) == 1 and estimate <= target:
@@ -115,10 +120,14 @@ def adapt(
             chosen[:] = True
         finer = refined_where(mesh, chosen, problem)
         finer = finer if settled is None else settled(finer)
-        limited = limits.exceeded(level.fine.size * finer.cell_count / mesh.cell_count, mesh.dimension)
+        more, d = finer.cell_count / mesh.cell_count, mesh.dimension
+        limited = limits.exceeded(level.fine.size * more, d, iterated=level.iterated)
+        if limited is None and limits.would_exceed(more ** (_ITERATED if level.iterated else _GROWS[d])):
+            limited = "time"  # a level cannot be interrupted
         if limited is not None:
             break
         mesh = finer
+    levels[-1].inverses.drop()
     return Adapted(levels[-1], levels[0].coarse, levels[0].u, part, limited, history)
 
 
@@ -147,20 +156,22 @@ def _level(problem: Problem, mesh: Mesh, elements: Elements, before: Level | Non
     else:
         refuse_unbalanced(fine)  # here, since what follows tries other ways where one fails
         start = None if begin is None else nodal_start(begin, coarse)
-    u = discrete_solution(coarse, start)
-    better = discrete_solution(fine, prolongation(coarse.space, fine.space) @ u)
-    return Level(coarse, u, fine, better)
+    u, inverses = discrete_solution(coarse, start), Inverses(fine)
+    better = discrete_solution(fine, prolongation(coarse.space, fine.space) @ u, inverses)
+    return Level(coarse, u, fine, better, inverses)
 
 
-def discrete_solution(discretisation: FiniteElements, start: np.ndarray | None) -> np.ndarray:
-    """The discrete solution (N,) by direct solves: Newton's method from a start or the linear part, else pseudo-time.
+def discrete_solution(
+    discretisation: FiniteElements, start: np.ndarray | None, inverses: Inverses | None = None
+) -> np.ndarray:
+    """The discrete solution (N,): Newton's method from a start or the linear part, else pseudo-time.
 
     Raises:
         PcpinnError: when neither converges.
     """
     equation = DiscreteEquation(discretisation)
     try:
-        return solve_newton(equation, start)
+        return solve_newton(equation, start, (inverses or Inverses(discretisation)).for_newton)
     except PcpinnError:
         begin = np.zeros(equation.size) if start is None else start
         found = solve_pseudo_time(equation, begin)

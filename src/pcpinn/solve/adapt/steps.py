@@ -210,7 +210,7 @@ def adapt_march(
         count = len(steps.times) - 1
         progress.stage(f"plan {len(history) + 1}: {mesh.cell_count} cells, {count} steps", 3 * count)
         try:
-            level = _march_level(problem, mesh, elements, steps, progress, limits, quiet=bool(history) or bool(failed))
+            level = march_level(problem, mesh, elements, steps, progress, limits, quiet=bool(history) or bool(failed))
         except TooLong:
             if not levels:
                 raise
@@ -305,9 +305,15 @@ def _too_much(level: MarchLevel, new: tuple[Mesh, Steps], limits: Limits) -> str
     )
 
 
-def _march_level(
+def march_level(
     problem: Problem, mesh: Mesh, elements: Elements, steps: Steps, progress: Progress, limits: Limits, quiet: bool
 ) -> MarchLevel:
+    """The three marches of a level.
+
+    Raises:
+        TooLong: when hardly any time would be left.
+        PcpinnError: when a step cannot be solved.
+    """
     done, began = 0, limits.clock.seconds
 
     def told(_: int) -> None:

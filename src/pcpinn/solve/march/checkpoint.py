@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from ...train.checkpoint import pack, unpack
 from .report import WindowReport
 
 _INSIDE = "inside."  # tensors of a window that is not finished
+_COMPARED = "compared."  # tensors of the errors so far
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Done:
         scale: unit of the network's outputs.
         seconds: of training, windows that were not finished included; elapsed: of the whole run.
         inside: the training of the window that was not finished, if it was kept.
+        compared: what errors were measured by then (see errors.py).
     """
 
     thetas: list[Tensor]
@@ -41,6 +43,7 @@ class Done:
     seconds: float
     elapsed: float
     inside: Snapshot | None = None
+    compared: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 class MarchCheckpoint:
@@ -50,11 +53,15 @@ class MarchCheckpoint:
         folder: of the run.
         interval: seconds between two checkpoints.
         clock: of the whole run; training: of its training.
+
+    Attributes:
+        compared: windows -> arrays of the errors that were measured by then.
     """
 
     def __init__(self, folder: Path, interval: float, clock: Clock, training: Clock) -> None:
         self.file = Checkpoint(Path(folder) / FILE, "march", interval)
         self._clock, self._training = clock, training
+        self.compared: Callable[[int], dict[str, np.ndarray]] = lambda windows: {}
 
     def due(self) -> bool:
         """Whether it is time for another."""
@@ -76,6 +83,7 @@ class MarchCheckpoint:
         done = len(reports) // every * every
         table = [[r.final, len(r.residuals), r.iterations, r.rebuilt, r.damping] for r in reports[:done]]
         tensors = pack_windows(torch.stack(list(thetas[: done + 1])).cpu().numpy(), network.head_size)
+        tensors |= {f"{_COMPARED}{key}": value for key, value in self.compared(done).items()}
         tensors |= {"reports": np.array(table).reshape(-1, 5), "history": history.to_array()[:done]}
         facts: dict[str, Any] = {
             "scale": float(network.output_scale) if not network.output_scale.ndim else 1.0,
@@ -120,9 +128,17 @@ class MarchCheckpoint:
                 float(facts["seconds"]),
                 float(facts["elapsed"]),
                 self._inside(tensors, facts, like),
+                self._compared(tensors),
             )
         except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise self.file.damaged(error) from error
+
+    @staticmethod
+    def _compared(tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        own = {k.removeprefix(_COMPARED): v for k, v in tensors.items() if k.startswith(_COMPARED)}
+        if own and (own["known"].ndim != 2 or own["sums"].shape[1:] != (3,)):
+            raise ValueError("its errors are misshapen")
+        return own
 
     @staticmethod
     def _inside(tensors: dict[str, np.ndarray], facts: dict[str, Any], like: Tensor) -> Snapshot | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -31,12 +32,24 @@ class MarchErrors:
         space, plan, times: of the march.
         reference: what both are compared with.
         discrete: whether to march the discrete solution; without it only the total is known.
+        remembered: how many windows back `arrays` may be asked for.
+
+    Attributes:
+        windows: how many have been compared.
     """
 
     def __init__(
-        self, space: MarchSpace, plan: Plan, times: np.ndarray, reference: Reference | None, discrete: bool
+        self,
+        space: MarchSpace,
+        plan: Plan,
+        times: np.ndarray,
+        reference: Reference | None,
+        discrete: bool,
+        remembered: int = 1,
     ) -> None:
         self.space, self.plan, self.reference = space, plan, reference
+        self.windows, self._remembered = 0, remembered
+        self._after: dict[int, tuple[Tensor, int]] = {}  # windows -> the end of the discrete march by then, and sums
         self._known: Tensor | None = space.initial_values()[None].repeat(plan.steps.history, 1) if discrete else None
         self._sums: list[tuple[float, float, float]] = []  # time, ||u - u_h||^2, ||u_h||^2
         self._at_reference: np.ndarray | None = None
@@ -62,6 +75,7 @@ class MarchErrors:
 
     def add(self, window: Window, U: Tensor, kept: KeptP) -> None:
         """The network's values U (L, n) in a window: march the discrete solution there, and compare."""
+        self.windows += 1
         if self._known is None:
             return
         other = Window(self.space, window.layers, self._known)
@@ -77,6 +91,31 @@ class MarchErrors:
         if self._at_reference is not None:
             self._interpolate(other, X)
         self._known = torch.cat([self._known, X])[-self.plan.steps.history :]
+        self._after[self.windows] = (self._known, len(self._sums))
+        self._after.pop(self.windows - self._remembered - 1, None)
+
+    def arrays(self, windows: int) -> dict[str, np.ndarray]:
+        """What was known after so many windows, for a checkpoint: a resumed march compares with the very same numbers."""
+        if windows not in self._after:
+            return {}
+        known, count = self._after[windows]
+        result = {"known": known.cpu().numpy(), "sums": np.array(self._sums[:count], dtype=np.float64).reshape(-1, 3)}
+        return result if self._at_reference is None else {**result, "reference": self._at_reference}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], windows: int) -> None:
+        """Go on after so many windows, where the arrays are of this march and of this reference; else from the beginning."""
+        if self._known is None or "known" not in arrays or arrays["known"].shape != tuple(self._known.shape):
+            return
+        theirs, ours = arrays.get("reference"), self._at_reference
+        if (theirs is None) != (ours is None) or (
+            theirs is not None and ours is not None and theirs.shape != ours.shape
+        ):
+            return
+        self._known = torch.from_numpy(arrays["known"].copy()).to(self._known)
+        self._sums = [(float(t), float(e), float(u)) for t, e, u in arrays["sums"]]
+        self._at_reference = None if theirs is None else theirs.copy()
+        self.windows = windows
+        self._after[windows] = (self._known, len(self._sums))
 
     def _solve(self, window: Window, X: Tensor, kept: KeptP) -> Tensor | None:
         """The discrete solution by the present P, or by Newton's method with its own; None if neither converges."""

@@ -41,6 +41,8 @@ from .start import fit_start, guesses_for, space_weights, spread_biases
 from .training import WindowTrainer, WindowTraining
 from .window import WindowSolver
 
+_PORTIONS = 20  # of the points of a reference, for a display of how far the comparison is
+
 
 def march(
     problem: Problem,
@@ -104,7 +106,11 @@ def march(
             thetas = [fit_start(network, space, plan, initial, settings, progress, deadline)]
         except OutOfTime:
             raise MarchStopped(options.time_limit, 0, len(windows), training.seconds, kept=False) from None
-    errors = MarchErrors(space, plan, mesh.times, reference, recipe.split_errors)
+    errors = MarchErrors(space, plan, mesh.times, reference, recipe.split_errors, recipe.refresh)
+    if done is not None:
+        errors.restore(done.compared, len(reports))
+    if checkpoint is not None:
+        checkpoint.compared = errors.arrays
     progress.stage("marching", len(windows))
     known = initial[None].repeat(plan.steps.history, 1)
     every = recipe.refresh
@@ -142,7 +148,8 @@ def march(
                 reports.append(report)
                 thetas.append(network.theta.detach().clone())
             U = trainer.values()
-            errors.add(window, U, kept)
+            if number >= errors.windows:  # else it was compared before a resume
+                errors.add(window, U, kept)
             known = torch.cat([known, U])[-plan.steps.history :]
             loss = 0.5 * report.final**2
             if len(history.rows) == number:  # else it was done before a resume
@@ -161,7 +168,7 @@ def march(
     measured: dict[str, Any] = dict.fromkeys(ERRORS)
     if reference is not None:
         with torch.no_grad():
-            u = marched(torch.as_tensor(reference.points).to(marched.theta)).double().cpu().numpy()
+            u = _evaluated(marched, reference.points, progress)
         measured |= compare(u, reference, names)
         errors.finish(u)
     measured |= errors.totals()
@@ -271,3 +278,14 @@ def _describe(
         "ended_by": reasons,
         "errors_by_time": errors.table(40),
     }
+
+
+def _evaluated(network: MarchedNetwork, points: np.ndarray, progress: Progress) -> np.ndarray:
+    """(n, C) values at points (n, d + 1); portions follow each other in time, so that each window is evaluated about once."""
+    x = torch.as_tensor(points).to(network.theta)
+    values = np.empty((len(points), network.outputs))
+    portions = np.array_split(np.argsort(points[:, -1], kind="stable"), min(_PORTIONS, len(points)))
+    for k, own in enumerate(portions, start=1):
+        values[own] = network(x[own]).double().cpu().numpy()
+        progress.count("errors", k, len(portions))
+    return values

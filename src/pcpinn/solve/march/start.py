@@ -65,7 +65,7 @@ def fit_start(
     if settings.time.head_steps:
         heads.step(loss)
     if settings.time.start_iterations:
-        train(loss, optimiser, stopping, optimiser.start(loss, settings.run.seed), progress)
+        train(loss, optimiser, stopping, optimiser.start(loss, settings.run.seed), progress, name="initial values")
         deadline.check()
     for _ in range(min(2, settings.time.head_steps)):
         heads.step(loss, afresh=False)

@@ -13,19 +13,18 @@ import scipy.sparse as sp
 import torch
 
 from ...discretize.discrete_equation import DiscreteEquation
-from ...discretize.linear_solves import Factors
 from ...discretize.transfer import prolongation
 from ..adapt.level import Level, to_cells
 from .functional import Functional
 
 
 class Duals:
-    """The adjoint problems of a level; its matrix is factorised once."""
+    """The adjoint problems of a level; its matrix is inverted once."""
 
     def __init__(self, level: Level) -> None:
         self.level = level
         equation = DiscreteEquation(level.fine)
-        self._factors = Factors(equation.linearise(level.better).A)
+        self._inverse = level.inverses.of(equation.linearise(level.better).A)
         self._residual = equation.residual(level.prolonged)
         coarse, fine = level.coarse.space, level.fine.space
         self._up: sp.csr_matrix = prolongation(coarse, fine)
@@ -40,7 +39,7 @@ class Duals:
         return np.array([self._by_cell(slope, w) for slope, w in zip(slopes, tests, strict=True)])
 
     def _by_cell(self, slope: np.ndarray, w: np.ndarray) -> np.ndarray:
-        z = self._factors.apply_transpose(slope) - w
+        z = self._inverse.apply_transpose(slope) - w
         return to_cells(self.level.fine, self.level.mesh, self._residual * (z - self._up @ (self._down @ z)))
 
 

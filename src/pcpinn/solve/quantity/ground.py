@@ -23,6 +23,7 @@ from ...mesh.refine import refined
 from ...problem.problem import Problem
 from ...solution.quantity import Quantity
 from ...solution.solution import Solution
+from ..adapt.inverses import Inverses
 from ..adapt.level import Elements, Level
 from ..adapt.space import discrete_solution, shape_of
 from ..settings import Settings
@@ -105,8 +106,9 @@ def ground_of(solution: Solution, problem: Problem) -> Ground:
         )
     u = discrete_solution(coarse, _values(solution, coarse))
     network = _values(solution, fine)
-    better = discrete_solution(fine, network)
-    ground = Ground(Level(coarse, u, fine, better), network, how, safety, theta.clone())
+    inverses = Inverses(fine)
+    better = discrete_solution(fine, network, inverses)
+    ground = Ground(Level(coarse, u, fine, better, inverses), network, how, safety, theta.clone())
     solution.kept["ground"] = ground
     return ground
 

@@ -1,0 +1,103 @@
+"""Meshes that follow a problem's coefficients: cut where these vary inside cells, fitted to jumps; and what stays unseen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..discretize.finite_elements import FiniteElements
+from ..discretize.jumps import Values
+from ..discretize.onto_jumps import OntoJumps
+from ..discretize.space import Space
+from ..discretize.unseen import coefficients, resolved, spread, unseen_cells
+from ..discretize.weak_form import WeakForm
+from ..mesh.mesh import Mesh
+from ..problem.problem import Problem
+from ..problem.shape_base import Domain, SpaceTime
+
+_MOMENTS = 3  # at which coefficients over time are looked at
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A mesh, and the cells of it in which coefficients vary between points of quadrature all the same.
+
+    Attributes:
+        mesh: cut and fitted.
+        unseen: (c,) bool.
+        values: the coefficients that were looked at.
+    """
+
+    mesh: Mesh
+    unseen: np.ndarray
+    values: Values
+
+    def hidden_part(self, form: WeakForm, u: np.ndarray | None = None) -> float:
+        """What an answer may be wrong by, in parts of it, since coefficients vary unseen: 0 where all is seen.
+
+        Cells count by the work that is done in them where u (N,) is known, else by volume. Each may conduct as little as the
+        harmonic mean of its coefficients says, where its points of quadrature see an arithmetic one.
+        """
+        if not self.unseen.any():
+            return 0.0
+        cells = np.flatnonzero(self.unseen)
+        work = _work(form, u)
+        x = float((work[cells] * spread(self.values, self.mesh, cells)).sum() / work.sum())
+        return x / (1 + x)
+
+
+def followed(
+    problem: Problem, mesh: Mesh, space: Space, most: float, states: Tensor | None = None, fit: bool = True
+) -> Followed:
+    """The mesh of a space, cut where coefficients vary between its points of quadrature, and fitted to jumps.
+
+    Args:
+        problem: the PDE.
+        mesh: of the domain; of space alone, where time is treated apart.
+        space: elements on it, whose quadrature is to see the coefficients.
+        most: cells that are affordable.
+        states: (k, C, 1 + d) of an answer, at which coefficients are looked at.
+        fit: move nodes onto jumps, and cut edges there.
+    """
+    values = _values(problem, mesh, states)
+    domain = problem.domain
+    shape = domain.shape if isinstance(domain, SpaceTime) and not mesh.has_time else domain
+    X = space.quadrature.X
+    found = resolved(mesh, values, X, most, shape if isinstance(shape, Domain) else None, problem.periodic_pairs)
+    if not fit or problem.periodic_pairs:  # whose sides must stay alike
+        return Followed(found.mesh, found.unseen, values)
+    fitted = OntoJumps(lambda x: values(x).reshape(len(x), -1)).fitted(found.mesh)
+    if fitted is found.mesh or fitted.cell_count > 2 * most:
+        return Followed(found.mesh, found.unseen, values)
+    none = np.zeros(fitted.cell_count, dtype=bool)
+    return Followed(fitted, unseen_cells(values, fitted, X) if found.unseen.any() else none, values)
+
+
+def looked_at(problem: Problem, space: Space, states: Tensor | None = None) -> Followed:
+    """A mesh as it is, and the cells of it in which coefficients vary unseen."""
+    values = _values(problem, space.mesh, states)
+    return Followed(space.mesh, unseen_cells(values, space.mesh, space.quadrature.X), values)
+
+
+def _values(problem: Problem, mesh: Mesh, states: Tensor | None) -> Values:
+    if not problem.over_time or mesh.dimension == problem.domain.dimension:
+        return coefficients(problem, states)
+    start, end = (float(b[-1]) for b in problem.domain.bounds)  # type: ignore[attr-defined]
+    return coefficients(problem, states, (start + (end - start) * (np.arange(_MOMENTS) + 0.437) / _MOMENTS).tolist())
+
+
+def _work(form: WeakForm, u: np.ndarray | None) -> np.ndarray:
+    """(c,) integrals over cells of |source u + flux . grad u|; volumes where it is not known."""
+    volumes = form.space.quadrature.dx.sum(axis=1)
+    if u is None or not isinstance(form, FiniteElements):
+        return volumes
+    parts = []
+    for batch in form.cells():
+        state = batch.state(torch.from_numpy(u))
+        done = (form.inside.evaluate(batch.points, batch.outward, state) * state).sum(dim=(1, 2)).abs()
+        parts.append((done.reshape(batch.dx.shape) * batch.dx).sum(dim=1))
+    work = torch.cat(parts).numpy()
+    return work if work.sum() > 0 else volumes

@@ -1,0 +1,82 @@
+"""What coefficients do between points of quadrature: strips and patterns are found, what a rule sees is not."""
+
+import numpy as np
+import pytest
+import torch
+
+from pcpinn import Dirichlet, Interval, Problem, Rectangle
+from pcpinn.discretize.onto_jumps import OntoJumps
+from pcpinn.discretize.space import Space
+from pcpinn.discretize.unseen import coefficients, crossings, resolved, spread, unseen_cells
+from pcpinn.mesh.generate import generate_mesh
+
+
+def flux_of(k, domain):
+    """A problem whose flux is k(x) grad u."""
+    sides = ("left", "right") if domain.dimension == 1 else ("bottom", "left", "right", "top")
+    return Problem(domain, flux=lambda x, u: k(x) * u.grad, boundary=dict.fromkeys(sides, Dirichlet(1.0)))
+
+
+def looked(k, cells):
+    domain = Interval(0, 1) if len(cells) == 1 else Rectangle((0, 0), (1, 1))
+    problem, mesh = flux_of(k, domain), generate_mesh(domain, cells=cells)
+    return coefficients(problem), mesh, Space(mesh, problem.unknowns, 2).quadrature.X
+
+
+def strip(x):
+    return torch.where((x[0] - 0.5137).abs() < 0.002, 1e-3, 1.0)
+
+
+@pytest.mark.parametrize("cells", [(20,), (8, 8)])
+def test_a_strip_is_found_in_the_cells_that_hide_it_and_these_are_cut(cells):
+    values, mesh, X = looked(strip, cells)
+    found = unseen_cells(values, mesh, X)
+    left, right = (mesh.nodes[mesh.vertices][:, :, 0].min(axis=1), mesh.nodes[mesh.vertices][:, :, 0].max(axis=1))
+    assert found.any()
+    assert np.all((left[found] < 0.5157) & (right[found] > 0.5117))
+    cut = resolved(mesh, values, X, most=10_000)
+    assert not cut.unseen.any()
+    assert np.ptp(cut.mesh.nodes[cut.mesh.vertices][:, :, 0], axis=1).min() < 0.02
+
+
+@pytest.mark.parametrize(
+    "k",
+    [
+        lambda x: 1.0 + 0.0 * x[0],
+        lambda x: torch.exp(2 * x[0]),
+        lambda x: torch.where(x[0] < 0.5137, 1.0, 100.0),
+        lambda x: 2 + torch.sin(12 * x[0]),
+    ],
+    ids=["constant", "smooth", "jump", "waves"],
+)
+@pytest.mark.parametrize("cells", [(20,), (10, 10)])
+def test_what_a_rule_sees_is_left_alone(k, cells):
+    values, mesh, X = looked(k, cells)
+    assert resolved(mesh, values, X, most=10_000).mesh is mesh
+
+
+def test_patterns_that_are_too_fine_stay_unseen_and_their_means_are_known():
+    values, mesh, X = looked(lambda x: torch.where(torch.remainder(x[0], 0.01) < 0.005, 1.0, 0.1), (20,))
+    found = resolved(mesh, values, X, most=30)
+    assert found.unseen.all()
+    assert spread(values, mesh, np.arange(20)).mean() == pytest.approx(0.55 / (2 / 11) - 1, rel=0.1)
+
+
+def test_crossings_of_jumps_are_found_at_vertices_and_meshes_graded_towards_them():
+    values, mesh, X = looked(lambda x: torch.where((x[0] - 0.5) * (x[1] - 0.5) > 0, 100.0, 1.0), (8, 8))
+    at = mesh.nodes[crossings(values, mesh)]
+    np.testing.assert_allclose(at, [[0.5, 0.5]])
+    finer = resolved(mesh, values, X, most=10_000).mesh
+    assert np.ptp(finer.nodes[finer.vertices], axis=1).min() < 0.125 / 200
+    assert finer.cell_count < 1000
+    values, mesh, _ = looked(lambda x: torch.where(x[0] > 0.5, 100.0, 1.0), (8, 8))
+    assert not crossings(values, mesh).any()
+    values, mesh, _ = looked(lambda x: torch.sin(6.283185307 * x[0]) * torch.sin(6.283185307 * x[1]), (8, 8))
+    assert not crossings(values, mesh).any()  # it changes signs, and does not jump
+
+
+def test_intervals_are_cut_at_a_jump():
+    values, mesh, _ = looked(lambda x: torch.where(x[0] < 0.5137, 1.0, 100.0), (20,))
+    fitted = OntoJumps(lambda x: values(x).reshape(len(x), -1)).fitted(mesh)
+    assert fitted.cell_count == 21
+    assert np.abs(fitted.nodes - 0.5137).min() < 1e-9
