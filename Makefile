@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
 
-.PHONY: help demo test lint docs lint-container bundle bundle-bench slurm-up slurm-down test-slurm test-together package test-package clean
+.PHONY: help demo test campaign lint docs lint-container bundle bundle-bench slurm-up slurm-down test-slurm test-together package test-package clean
 
 help:
 	@echo "make demo   solve a real problem, write a picture and a report into demo/"
 	@echo "make test   run the tests"
+	@echo "make campaign MINUTES=30 fuzzers and kills; calls add up in build/campaign, failures stay there"
 	@echo "make lint   ruff and mypy"
 	@echo "make docs   the site in build/docs, its gallery run, warnings as errors, links checked; a few minutes"
 	@echo "make lint-container hadolint of containers/Dockerfile"
@@ -34,6 +35,10 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+MINUTES ?= 30
+campaign: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python tests/campaign/run.py --folder build/campaign --minutes $(MINUTES)
 
 $(DOCS_STAMP): $(STAMP)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"

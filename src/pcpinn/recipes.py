@@ -276,7 +276,9 @@ def _whole(value: Any) -> int:
     if isinstance(value, bool):
         raise ValueError
     try:
-        return operator.index(int(value) if isinstance(value, str) else value)
+        found = operator.index(int(value) if isinstance(value, str) else value)
+        float(found)  # no size that anything is estimated with may overflow
+        return found
     except (ValueError, TypeError):
         number = float(value)
         if number != int(number):

@@ -40,7 +40,7 @@ def test_standard_deviations_cover_the_truth_as_often_as_they_say():
     for seed in range(40):
         run.discrete.values = bar_data(seed).values
         start = np.zeros(run.equations.size), np.full((run.equations.nodes_count, 1), 1.95)
-        choice = run.discrete.solve(*start, 2, (), [None])
+        choice = run.discrete.solve(*start, 2, ())
         z.append((choice.c[0, 0] - 2.0) / np.linalg.norm(choice.posterior.factors[0]))
     inside = np.abs(z)
     assert 0.5 < np.mean(inside < 1) < 0.85
@@ -101,23 +101,25 @@ def test_unknown_noise_is_estimated_and_outliers_are_borne():
     assert solution.result["inverse"]["noise_estimated"]
     assert solution.result["inverse"]["noise"][0] == pytest.approx(0.003, rel=0.3)
     loud.values[::10] += 0.2
-    found = {
-        loss: pc.infer(
-            bar, loud, {"k": pc.Parameter(1.5)}, noise_level=0.01, misfit=loss, **{**SMALL, "iterations": 24}
-        )
-        for loss in ("squares", "huber")
-    }
+    with pytest.warns(pc.PcpinnWarning, match="given noise"):  # by squares alone: Huber's loss expects outliers
+        found = {
+            loss: pc.infer(
+                bar, loud, {"k": pc.Parameter(1.5)}, noise_level=0.01, misfit=loss, **{**SMALL, "iterations": 24}
+            )
+            for loss in ("huber", "squares")
+        }
     assert abs(found["huber"].parameters["k"][0] - 2) < 0.15
     assert abs(found["squares"].parameters["k"][0] - 2) > 0.3
 
 
-def test_noise_that_is_too_small_to_be_true_is_taken_for_larger():
+def test_noise_that_is_too_small_to_be_true_is_raised_and_announced():
     data = bar_data(2)
-    right, wrong = (
-        pc.infer(bar, pc.Observations(data.points, data.values, noise), {"k": pc.Parameter(1.0)}, **SMALL)
-        for noise in (0.003, 0.0003)
-    )
+    right = pc.infer(bar, data, {"k": pc.Parameter(1.0)}, **SMALL)
+    with pytest.warns(pc.PcpinnWarning, match="times as far from the data as the given noise"):
+        wrong = pc.infer(bar, pc.Observations(data.points, data.values, 0.0003), {"k": pc.Parameter(1.0)}, **SMALL)
     assert right.result["inverse"]["noise"][0] == pytest.approx(0.003)  # within chance: as given
+    assert right.result["inverse"]["noise_raised"] is None
+    assert wrong.result["inverse"]["noise_raised"] == pytest.approx(10, rel=0.3)
     assert wrong.result["inverse"]["noise"][0] == pytest.approx(0.003, rel=0.3)
     assert wrong.std("k")[0] == pytest.approx(right.std("k")[0], rel=0.3)
 
@@ -254,7 +256,7 @@ def test_auto_takes_the_kernel_that_explains_the_data(a, kernel):
         settings = chosen(method="infer", **{**SMALL, "cells": (24,), "degree": 2})
         data = (pc.Observations(x[:, None], values, noise),)
         run = Inference(family, data, settings)
-        choice = run.discrete.solve(*run._first_guess(), 8, (1, 3, 5), run.discrete.start)
+        choice = run.discrete.solve(*run._first_guess(), 8, (1, 3, 5))
         found[asked] = choice.hypers[0].kernel
     assert found == {"auto": kernel, "se": "se", "matern": "matern"}
 

@@ -28,6 +28,7 @@ from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.solution.folder import read_network
 from pcpinn.solve.newton import NotConverged
+from pcpinn.train import Checkpoints
 
 SMALL = {"cells": (6,), "degree": 3, "width": 8, "depth": 1, "features": "none", "iterations": 80, "device": "cpu"}
 X = np.linspace(0, 1, 41)[:, None]
@@ -134,6 +135,42 @@ class Killer(Progress):
     def update(self, iteration, loss):
         if iteration > self.after:
             raise Kill
+
+
+def test_a_run_killed_after_its_last_iteration_ends_as_one_that_was_not(tmp_path, monkeypatch):
+    """The last step has met its first tolerance, and was going on to a smaller one when the budget ended."""
+    problem = Problem(
+        Interval(0, 1),
+        lambda x, u: (1 + u.value**2) * u.grad,
+        lambda x, u: u.value**3 - 3.0,
+        {"left": Dirichlet(0.0), "right": Dirichlet(0.0)},
+    )
+    settings = {
+        "cells": (8,),
+        "degree": 2,
+        "width": 6,
+        "depth": 1,
+        "feature_count": 2,
+        "iterations": 12,
+        "device": "cpu",
+    }
+    settings["checkpoint_every"] = 0.0
+    expected = solve(problem, settings)
+    assert expected.result["iterations"] == 12
+    write = Checkpoints.write
+
+    def failing(self, snapshot):
+        write(self, snapshot)
+        if snapshot.iteration >= 12:
+            raise Kill
+
+    monkeypatch.setattr(Checkpoints, "write", failing)
+    with pytest.raises(Kill):
+        solve(problem, settings, out=tmp_path / "run")
+    monkeypatch.setattr(Checkpoints, "write", write)
+    resumed = solve(problem, settings, out=tmp_path / "run", resume=True)
+    assert resumed.result["newton"] == expected.result["newton"]
+    assert resumed.result["stopped_by"] == expected.result["stopped_by"]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,13 @@ def infer(points=X, noise=0.003):
     return pc.infer(bar, pc.Observations(points, values, noise), {"k": pc.Parameter(1.0, low=0.1)}, **QUICK)
 
 
+@pytest.mark.parametrize("count", [-1e308, 1e308, 10**400, "1" + 400 * "0"])
+@pytest.mark.parametrize("key", ["feature_count", "width", "depth"])
+def test_sizes_that_no_float_can_hold(key, count):
+    with pytest.raises(pc.PcpinnError):
+        pc.solve(line(), {**QUICK, key: count})
+
+
 def test_a_march_in_single_precision_is_refused():
     heat = pc.Problem(
         pc.Interval(0, 1).over(0, 1),
@@ -40,7 +47,8 @@ def test_a_march_in_single_precision_is_refused():
 
 
 def test_noise_that_is_far_too_small():
-    assert infer(noise=1e-9).parameters["k"].shape == (1,)
+    with pytest.warns(pc.PcpinnWarning, match="given noise"):
+        assert infer(noise=1e-9).parameters["k"].shape == (1,)
 
 
 def test_a_posterior_that_cannot_be_computed(monkeypatch):

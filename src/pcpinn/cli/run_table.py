@@ -132,6 +132,12 @@ def _add_inverse(table: Table, result: dict[str, Any]) -> None:
     table.add_row(
         "misfit", misfit, f"in units of the noise {noise}" + (" (estimated)" if facts["noise_estimated"] else "")
     )
+    if facts.get("noise_raised"):
+        table.add_row(
+            "NOISE RAISED", f"{facts['noise_raised']:.2g} times", "the data do not fit the noise given", style="red"
+        )
+    if facts.get("converged"):
+        table.add_row("networks", "converged", "to the discrete answer; how far that may be off, std says")
     if facts.get("effective") is not None:
         table.add_row("determined by the data", f"{facts['effective']:.1f}", "degrees of freedom")
     _add_times(table, result)

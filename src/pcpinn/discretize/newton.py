@@ -68,7 +68,9 @@ def newton(
         whole = equation.moved(u, correction, 1.0)
         size = equation.norm(correction) / (equation.norm(whole) or 1.0)
         corrections.append(size)
-        if not math.isfinite(size) or (not damped and size > _DIVERGED):
+        if not math.isfinite(size) or (
+            k and not damped and size > _DIVERGED
+        ):  # the first may lead to zero from anywhere
             break
         if size <= tolerance or (k and size < _FLOOR * tolerance and size > 0.5 * corrections[-2]):
             return Newton(whole, corrections, True)

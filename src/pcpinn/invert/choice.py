@@ -19,8 +19,10 @@ from ..discretize.newton import direct, newton
 from ..discretize.pointwise import guard
 from ..discretize.probe import probe
 from ..problem.unknowns import Coefficient, Parameter
+from .averaged import averaged
 from .data import huber_weights
 from .equations import Equations
+from .link import Link
 from .observations import Observations
 from .posterior import Block, Linearised, Posterior
 from .prior import FieldPrior, Hyper
@@ -40,6 +42,7 @@ class Choice:
         hypers: of coefficients, then of free groups; None where there is no prior.
         posterior: of blocks in the order of the unknowns, then free groups.
         u, c: nodal values of the discrete answer, (N,) and (M, K).
+        linearised: around the answer, until the posterior is averaged.
         noise_factor: by which given noise is to be multiplied (1 unless it is estimated, or too small to be true).
     """
 
@@ -48,6 +51,13 @@ class Choice:
     u: np.ndarray
     c: np.ndarray
     noise_factor: float = 1.0
+    linearised: Linearised | None = None
+
+    @property
+    def evidence(self) -> float:
+        """Log evidence of the data with this noise."""
+        assert self.linearised is not None
+        return self.posterior.evidence - len(self.linearised.residual) * float(np.log(self.noise_factor))
 
 
 class Discrete:
@@ -133,15 +143,18 @@ class Discrete:
         c: np.ndarray,
         steps: int,
         choose: Sequence[int],
-        hypers: list[Hyper | None],
         told: Callable[[int], None] = lambda done: None,
     ) -> Choice:
         """Gauss-Newton from nodal values (u, c); hyper-parameters are chosen in the given steps. Each step is told of."""
         u, c, factor = u.copy(), c.copy(), 1.0
+        hypers = self.start
         posterior = None
         for step in range(steps):
             linearised, u = self._linearise(u, c, factor)
+            if step == 0:
+                hypers = self._scaled(linearised)
             if step in choose:
+                self._look(c)
                 hypers = linearised.choose(hypers)
             posterior = linearised.posterior(hypers)
             factor = self._noise_factor(factor, posterior)
@@ -155,8 +168,39 @@ class Discrete:
             if done:
                 break
         assert posterior is not None
-        _, u = self._linearise(u, c, factor)
-        return Choice(_with_floors(hypers, posterior), posterior, u, c, factor)
+        linearised, u = self._linearise(u, c, factor)
+        return Choice(_with_floors(hypers, posterior), linearised.posterior(hypers), u, c, factor, linearised)
+
+    def averaged(self, choice: Choice) -> Choice:
+        """The same, with a posterior that does not take the priors' parameters as certain, in terms of the coefficients."""
+        assert choice.linearised is not None
+        posterior = averaged(choice.linearised, choice.hypers)
+        factors, means = list(posterior.factors), list(posterior.means)
+        for i, (name, prior) in enumerate(self.coefficients.items()):
+            if prior is not None:
+                c = choice.c[:, self.equations.family.columns(name).start]
+                factors[i] = prior.link.width(c, np.linalg.norm(factors[i], axis=1))[:, None] * factors[i]
+                means[i] = prior.link.back(means[i])
+        posterior = replace(posterior, factors=tuple(factors), means=tuple(means))
+        return replace(choice, posterior=posterior, linearised=None)
+
+    def _scaled(self, linearised: Linearised) -> list[Hyper | None]:
+        """First hyper-parameters, with scales by the data: as much as explains what nothing else does.
+
+        The first guess of a coefficient says nothing of how much it varies; it may be zero. No less than explains the noise.
+        """
+        for i, prior in enumerate(self.coefficients.values()):
+            if prior is not None and "scale" not in prior.fixed:
+                left = float(np.sqrt(np.mean(linearised.unexplained(i, self.start) ** 2)))
+                seen = prior.variation(linearised.blocks[i].J)
+                if seen > 0:
+                    prior.start = replace(prior.start, scale=max(left, 1.0) / seen)
+        return self.start
+
+    def _look(self, c: np.ndarray) -> None:
+        for name, prior in self.coefficients.items():
+            if prior is not None:
+                prior.look(prior.link.to(c[:, self.equations.family.columns(name).start]))
 
     def _noise_factor(self, factor: float, posterior: Posterior) -> float:
         """Estimated noise, as a multiple of what was given or guessed.
@@ -175,7 +219,9 @@ class Discrete:
         for at, (name, unknown) in enumerate(self._ordered()):
             columns = self.equations.family.columns(name)
             if isinstance(unknown, Coefficient):
-                new = posterior.means[at]
+                new, prior = posterior.means[at], self.coefficients[name]
+                if prior is not None:
+                    new = prior.link.back(prior.link.within_a_step(new, prior.link.to(c[:, columns.start])))
                 if unknown.low is not None:
                     new = np.maximum(new, unknown.low + _SMALLEST * (c[:, columns.start] - unknown.low))
                 result[:, columns.start] = new
@@ -211,9 +257,10 @@ class Discrete:
         for name, unknown in self._ordered():
             columns = equations.family.columns(name)
             if isinstance(unknown, Coefficient):
-                G = -solve(tangent.by_coefficients[columns.start].toarray())
-                at = c[:, columns.start]
-                prior = self.coefficients[name]
+                prior, at = self.coefficients[name], c[:, columns.start]
+                link = Link() if prior is None else prior.link
+                G = -solve(tangent.by_coefficients[columns.start].toarray()) * link.slope(at)
+                at = link.to(at)
                 spread = None if prior is not None else np.full(len(at), _BROAD * max(abs(unknown.initial), 1e-3))
                 blocks.append(Block(prior, O @ G, G, at, spread, np.full(len(at), unknown.initial)))
             else:

@@ -17,7 +17,7 @@ from ..terminal import shown
 from .inference import Inference
 from .observations import Observations, as_data
 from .recipe import offer_inverse
-from .record import conclude
+from .record import announce_noise, conclude
 from .solution import InverseSolution
 from .truth import Truth
 
@@ -62,6 +62,7 @@ def infer(
         solution = conclude(run, run.carry_out())
         if run.own.out is not None:
             solution.finish(run.own.out)
+    announce_noise(run)
     return solution
 
 

@@ -25,6 +25,7 @@ from ..train import Checkpoints, GaussNewton, History, Optimiser, Snapshot, Stop
 from .choice import Choice, Discrete
 from .data import Between, DataTerm
 from .equations import Equations, Tangent
+from .link import Link
 from .loss import JointLoss, PriorRows
 from .model import InverseModel, make_coefficients
 from .observations import Observations
@@ -71,15 +72,8 @@ class Inference:
         self.estimate = any(d.noise is None for d in data) and settings.loss.noise_level is None
         spread = float(np.std(np.concatenate([d.values for d in data])))
         self.noise = [_noise(d, settings.loss.noise_level, 0.1 * spread or 1.0) for d in data]
-        self.priors = {
-            name: coefficient_prior(name, u, self.equations) if settings.loss.prior == "auto" else None
-            for name, u in family.unknowns.items()
-            if isinstance(u, Coefficient)
-        }
-        free = free_priors(self.equations, spread or 1.0)
-        self.discrete = Discrete(
-            self.equations, data, self.noise, self.priors, free, self.estimate, settings.loss.misfit == "huber"
-        )
+        self.spread = spread or 1.0
+        self.discrete = self._discrete(relative=False)
         self.model = self._model()
         robust = settings.loss.misfit == "huber"
         terms = [DataTerm(d, n, self.model.network, family.base, robust) for d, n in zip(data, self.noise, strict=True)]
@@ -100,6 +94,18 @@ class Inference:
         nodes, has_time = self.equations.coefficient_nodes, space_of(self.equations).mesh.has_time
         coefficients = make_coefficients(self.family, nodes, has_time, self.settings, self.device)
         return InverseModel(self.family, network, coefficients)
+
+    def _discrete(self, relative: bool) -> Discrete:
+        """The problem for nodal values; priors of coefficients with a bound in terms of values, or of logarithms."""
+        wanted = self.settings.loss.prior == "auto"
+        priors = {
+            name: coefficient_prior(name, u, self.equations, Link(u.low if relative else None)) if wanted else None
+            for name, u in self.family.unknowns.items()
+            if isinstance(u, Coefficient)
+        }
+        free = free_priors(self.equations, self.spread)
+        robust = self.settings.loss.misfit == "huber"
+        return Discrete(self.equations, self.data, self.noise, priors, free, self.estimate, robust)
 
     def _weights(self) -> np.ndarray:
         if self.settings.loss.norm == "mass":
@@ -212,15 +218,9 @@ class Inference:
         if not self.newton or self.choice is not None:
             return
         self.progress.stage("priors")
-        steps = 8
-
-        def told(done: int) -> None:
-            self.progress.count("priors by evidence", done, steps)
-
-        u, c = self._first_guess()
-        self.guess = u if guess is None else guess.numpy()
+        self.guess = self._first_guess()[0] if guess is None else guess.numpy()
         try:
-            self.choice = self.discrete.solve(self.guess, c, steps, (1, 3, 5), self.discrete.start, told)
+            self.choice = self._choose(self.guess)
         except np.linalg.LinAlgError as error:
             noise = min(float(n.min()) for n in self.noise)
             raise PcpinnError(
@@ -229,12 +229,30 @@ class Inference:
             ) from error
         self._set_priors(self.choice)
 
-    def _first_guess(self) -> tuple[np.ndarray, np.ndarray]:
+    def _choose(self, u: np.ndarray) -> Choice:
+        """Priors of values, or of logarithms where there is a lower bound: whichever the data find more likely."""
+        problems = [self.discrete]
+        if any(
+            p is not None and self.family.unknowns[n].low is not None for n, p in self.discrete.coefficients.items()
+        ):
+            problems.append(self._discrete(relative=True))
+        steps, found = 8, []
+        for k, problem in enumerate(problems):
+
+            def told(done: int, before: int = k * steps) -> None:
+                self.progress.count("priors by evidence", before + done, len(problems) * steps)
+
+            found.append((problem, problem.solve(u, self._first_guess(problem)[1], steps, (1, 3, 5), told)))
+        self.discrete, choice = max(found, key=lambda pair: pair[1].evidence)
+        return self.discrete.averaged(choice)
+
+    def _first_guess(self, discrete: Discrete | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Nodal values to begin with: coefficients as their priors expect them, free values zero."""
+        priors = (discrete or self.discrete).coefficients
         c = self.family.start.expand(self.equations.nodes_count, -1).clone().numpy()
-        for name, prior in self.priors.items():
+        for name, prior in priors.items():
             if prior is not None:
-                c[:, self.family.columns(name).start] = prior.shape(prior.start).mean
+                c[:, self.family.columns(name).start] = prior.link.back(prior.shape(prior.start).mean)
         u, _ = self.loss.nodal()
         u = u.copy()
         u[self.equations.free] = 0.0
@@ -247,11 +265,14 @@ class Inference:
         floors: dict[str, float] = {}
         names = [n for n, u in self.family.unknowns.items() if isinstance(u, Coefficient)]
         for name, hyper in zip(names, choice.hypers, strict=False):
-            prior = self.priors[name]
+            prior = self.discrete.coefficients[name]
             if prior is not None and hyper is not None:
-                rows, mean = prior.whitening(hyper), prior.shape(hyper).mean
+                c = choice.c[:, self.family.columns(name).start]  # of logarithms, as they are near the answer
+                slope = prior.link.slope(c)
+                rows = prior.whitening(hyper) / slope
+                mean = c + slope * (prior.shape(hyper).mean - prior.link.to(c))
                 loss.priors.append(PriorRows(self._tensor(rows), self._tensor(mean), coefficient=name))
-                floors[name] = hyper.floor
+                floors[name] = hyper.floor * float(np.sqrt(np.mean(slope**2)))
         for (prior, at), hyper in zip(
             self.discrete.free, choice.hypers[len(choice.hypers) - len(self.discrete.free) :], strict=True
         ):

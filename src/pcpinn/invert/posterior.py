@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -17,6 +18,7 @@ from .prior import FieldPrior, Hyper
 
 _KEPT = 200  # products of blocks that are remembered
 _ROUNDING = 1e-11
+_ANY = 1e3  # standard deviations of the data that a constant may be away from its first guess
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Posterior:
     """Gaussian, in factored form: the covariance of block i is F_i F_i^T with F_i (M_i, r); that of u is F_u F_u^T.
 
     Attributes:
-        means: posterior mean of each block.
+        means: posterior mean of each block, in the terms of its prior.
         factors: F_i.
         u_factor: (N, r), of the discrete solution.
         u_mean: (N,).
@@ -116,25 +118,53 @@ class Linearised:
 
     def posterior(self, hypers: Sequence[Hyper | None]) -> Posterior:
         """Mean and covariance."""
+        B, e, modes, factor, z = self._solved(hypers)
+        means, factors = self._at_nodes(modes, factor, z)
+        u_mean, u_factor = self.u.copy(), np.zeros((len(self.u), len(z)))
+        for block, mean, F in zip(self.blocks, means, factors, strict=True):
+            u_mean += block.G @ (mean - block.at)
+            u_factor += block.G @ F
+        r = e - B @ z
+        dof = _effective(B, factor)
+        return Posterior(tuple(means), tuple(factors), u_factor, u_mean, self.evidence(hypers), dof, float(r @ r))
+
+    def moments(self, hypers: Sequence[Hyper | None]) -> tuple[list[np.ndarray], list[np.ndarray], float]:
+        """Means and factors of all blocks, and how many degrees of freedom the data determine; without u."""
+        B, _, modes, factor, z = self._solved(hypers)
+        return *self._at_nodes(modes, factor, z), _effective(B, factor)
+
+    def _solved(
+        self, hypers: Sequence[Hyper | None]
+    ) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]], Any, np.ndarray]:
+        """What `_assemble` gives, the factors of B^T B + I, and the mean of the unknowns z."""
         B, e, modes = self._assemble(hypers)
         M = B.T @ B
-        effective = M.copy()
         M[np.diag_indices_from(M)] += 1.0
         factor = la.cho_factor(M, lower=True)
-        z = la.cho_solve(factor, B.T @ e)
-        root = la.solve_triangular(factor[0], np.eye(len(M)), lower=True).T  # M^-1 = root root^T
+        return B, e, modes, factor, la.cho_solve(factor, B.T @ e)
+
+    def _at_nodes(
+        self, modes: list[tuple[np.ndarray, np.ndarray]], factor: Any, z: np.ndarray
+    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        root = la.solve_triangular(factor[0], np.eye(len(z)), lower=True).T  # M^-1 = root root^T
         means, factors, at = [], [], 0
-        u_mean, u_factor = self.u.copy(), np.zeros((len(self.u), len(M)))
-        for block, (mean, L) in zip(self.blocks, modes, strict=True):
+        for mean, L in modes:
             part = slice(at, at + L.shape[1])
             means.append(mean + L @ z[part])
             factors.append(L @ root[part])
-            u_mean += block.G @ (means[-1] - block.at)
-            u_factor += block.G @ factors[-1]
             at += L.shape[1]
-        dof = float(np.trace(la.cho_solve(factor, effective)))
-        r = e - B @ z
-        return Posterior(tuple(means), tuple(factors), u_factor, u_mean, self.evidence(hypers), dof, float(r @ r))
+        return means, factors
+
+    def unexplained(self, i: int, hypers: Sequence[Hyper | None]) -> np.ndarray:
+        """(m,) what a constant in block i and all the other blocks leave of the data, as the priors are given."""
+        B = [self.blocks[i].J.sum(axis=1, keepdims=True)]
+        B[0] = B[0] / (float(np.linalg.norm(B[0])) or 1.0) * _ANY
+        for block, hyper in zip(self.blocks, hypers, strict=True):
+            if block is not self.blocks[i]:
+                B.append(block.J @ block.modes(hyper)[1])
+        columns, e = np.concatenate(B, axis=1), self._pieces(hypers)[1]
+        M = columns.T @ columns + np.eye(columns.shape[1])
+        return e - columns @ la.solve(M, columns.T @ e, assume_a="pos")
 
     def choose(self, hypers: Sequence[Hyper | None]) -> list[Hyper | None]:
         """Hyper-parameters of (locally) largest evidence, from the given ones and from processes that hardly vary.
@@ -155,17 +185,17 @@ class Linearised:
         return self._best_kernels(max(found, key=self.evidence))
 
     def _best_kernels(self, hypers: list[Hyper | None]) -> list[Hyper | None]:
-        """Each block's kernel against the others it may have, each with the length and scale that suit it."""
-        best = hypers
-        for i, block in enumerate(self.blocks):
-            own = best[i]
-            if block.prior is None or own is None:
-                continue
-            for kernel in block.prior.kernels:
-                if kernel != own.kernel:
-                    other = self._search([*best[:i], replace(own, kernel=kernel), *best[i + 1 :]], 0.3)
-                    best = max(best, other, key=self.evidence)
-        return best
+        """Each block's kind of process against the others it may have, each with the length and scale that suit it."""
+        return max([hypers, *self.of_other_kinds(hypers)], key=self.evidence)
+
+    def of_other_kinds(self, hypers: Sequence[Hyper | None]) -> list[list[Hyper | None]]:
+        """The same with each other kind of process in one block, each with the length and scale that suit it."""
+        return [
+            self._search([*hypers[:i], other, *hypers[i + 1 :]], 0.3)
+            for i, (block, own) in enumerate(zip(self.blocks, hypers, strict=True))
+            if block.prior is not None and own is not None
+            for other in block.prior.alternatives(own)
+        ]
 
     def _fixed(self, i: int) -> bool:
         prior = self.blocks[i].prior
@@ -221,7 +251,7 @@ class Linearised:
         e, pieces = self.residual.copy(), []
         for i, (block, hyper) in enumerate(zip(self.blocks, hypers, strict=True)):
             own: Hyper | None = None if block.prior is None else hyper
-            key: Hashable = (i,) if own is None else (i, own.kernel, round(float(np.log(own.length)), 6))
+            key: Hashable = (i,) if own is None else (i, own.kernel, round(float(np.log(own.length)), 6), own.local)
             if key not in self._projected:
                 mean, L = block.modes(own) if own is None else _shape(block, own)
                 self._projected[key] = block.J @ L, block.J @ (mean - block.at)
@@ -245,6 +275,10 @@ class Linearised:
         return self._products[key] * a.scale[:, None] * b.scale
 
 
+def _effective(B: np.ndarray, factor: Any) -> float:
+    return float(np.trace(la.cho_solve(factor, B.T @ B)))
+
+
 @dataclass(frozen=True)
 class _Piece:
     """Columns (m, r) that a key names, to be multiplied by `scale`, (1,) or (r,)."""
@@ -256,8 +290,7 @@ class _Piece:
 
 def _shape(block: Block, hyper: Hyper) -> tuple[np.ndarray, np.ndarray]:
     assert block.prior is not None
-    shape = block.prior.shape(hyper)
-    return shape.mean, shape.factor
+    return block.prior.shape(hyper).mean, block.prior.unit(hyper)
 
 
 def relevant(

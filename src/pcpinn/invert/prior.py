@@ -15,11 +15,16 @@ import scipy.linalg as la
 from scipy.spatial.distance import cdist
 
 from ..errors import PcpinnError
+from .link import Link
 
 CONSTANT = 100.0  # variance of an unknown mean, in units of the scale's square
 _RANK_TOLERANCE = 1e-6  # modes below this part of the largest are left out of the linear algebra
 _FLOOR = 2e-3  # what networks may deviate, in units of the first scale, as long as no posterior says more
 _JITTER = 1e-8
+LOCAL = 2.0  # a process that varies more where the answer is large: by this, per root mean square of the answer
+_NEAR = 0.3  # parts of the first length over which that is averaged
+_LONGER = 0.2  # by which a local process may be longer than the first one, as a logarithm
+_LOCAL_COST = 3.0  # log evidence that it has to earn, since it has seen the answer
 
 
 def squared_exponential(r: np.ndarray) -> np.ndarray:
@@ -43,6 +48,7 @@ class Hyper:
     Attributes:
         kernel, length, scale: of the process.
         modes: functions that vary on their own, each with its variance.
+        local: how much more it varies where the answer is far from its mean; 0 for the same everywhere.
         floor: root mean square by which networks may deviate in directions that the prior excludes; 0 for a default.
     """
 
@@ -51,6 +57,7 @@ class Hyper:
     scale: float
     modes: tuple[tuple[int, float], ...] = ()
     floor: float = 0.0
+    local: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -60,20 +67,23 @@ class Hyper:
             "scale": self.scale,
             "modes": [list(m) for m in self.modes],
             "floor": self.floor,
+            "local": self.local,
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Hyper:
         """Inverse of `to_dict`."""
         modes = tuple((int(j), float(v)) for j, v in data["modes"])
-        return cls(str(data["kernel"]), float(data["length"]), float(data["scale"]), modes, float(data["floor"]))
+        length, scale, floor, local = (float(data[k]) for k in ("length", "scale", "floor", "local"))
+        return cls(str(data["kernel"]), length, scale, modes, floor, local)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The process of scale 1: mean (M,), low-rank factor L (M, r) of the covariance."""
+    """The process of scale 1: mean (M,), what an unknown constant does (M, 1) or (M, 0), low-rank factor (M, r) of the rest."""
 
     mean: np.ndarray
+    constant: np.ndarray
     factor: np.ndarray
 
 
@@ -90,6 +100,8 @@ class FieldPrior:
         known, values: numbers of nodes with known values, and these.
         constant: whether its mean is unknown (else `mean`).
         modes: (M, J) functions of size one that may vary on their own, the smoothest first; None for none.
+        size: (M,) distance of the last answer from its mean, in units of its root mean square; None before there is one.
+        link: what of the field is normal; known values and mean are given in these terms.
     """
 
     name: str
@@ -102,6 +114,8 @@ class FieldPrior:
     constant: bool = False
     mean: float = 0.0
     modes: np.ndarray | None = None
+    link: Link = field(default_factory=Link)
+    size: np.ndarray | None = None
     _shapes: dict[tuple[str, float], Shape] = field(default_factory=dict)
 
     @property
@@ -119,14 +133,12 @@ class FieldPrior:
     def _make(self, hyper: Hyper) -> Shape:
         kernel = KERNELS[hyper.kernel]
         K = kernel(cdist(self.nodes, self.nodes) / hyper.length)
-        if self.constant:
-            K += CONSTANT
         M, known, inner = len(K), self.known, self.open
-        mean = np.full(M, self.mean)
+        mean, constant = np.full(M, self.mean), np.full((M, int(self.constant)), np.sqrt(CONSTANT))
         C = K[np.ix_(inner, inner)]
         if len(known):
             Kb = K[np.ix_(known, known)]
-            Kb[np.diag_indices_from(Kb)] += _JITTER * Kb[0, 0]
+            Kb[np.diag_indices_from(Kb)] += _JITTER * (1 + self.constant * CONSTANT)
             cross = K[np.ix_(known, inner)]
             try:
                 factors = la.cho_factor(Kb)
@@ -134,19 +146,38 @@ class FieldPrior:
                 raise PcpinnError(
                     f"the prior of {self.name!r} is singular with length {hyper.length:g}", "give a shorter length"
                 ) from error
+            ones = la.cho_solve(factors, np.ones(len(known)))
+            variance = 1 / (1 / CONSTANT + ones.sum())  # of the constant, once the values are known
+            level = self.mean + self.constant * variance * float(ones @ (self.values - self.mean))
             mean[known] = self.values
-            mean[inner] = self.mean + cross.T @ la.cho_solve(factors, self.values - self.mean)
+            mean[inner] = level + cross.T @ la.cho_solve(factors, self.values - level)
+            constant[known] = 0.0
+            constant[inner] = np.sqrt(variance) * (1 - cross.T @ ones)[:, None]
             C = C - cross.T @ la.cho_solve(factors, cross)
         values, vectors = la.eigh(C)
         values = np.maximum(values, 0.0)
         kept = values > _RANK_TOLERANCE * min(values[-1], 1.0)
         factor = np.zeros((M, int(kept.sum())))
         factor[inner] = vectors[:, kept] * np.sqrt(values[kept])
-        return Shape(mean, factor)
+        return Shape(mean, constant, factor)
+
+    def look(self, g: np.ndarray) -> None:
+        """Remember where an answer (M,) is far from its mean: there a process may vary more (`Hyper.local`)."""
+        near = squared_exponential(cdist(self.nodes, self.nodes) / (_NEAR * self.start.length))
+        away = np.sqrt(near @ (g - np.mean(g)) ** 2 / near.sum(axis=1))
+        self.size = away / (float(np.sqrt(np.mean(away**2))) or 1.0)
+
+    def unit(self, hyper: Hyper) -> np.ndarray:
+        """(M, r) factor of scale 1, without modes."""
+        shape = self.shape(hyper)
+        if not hyper.local or self.size is None:
+            return np.concatenate([shape.constant, shape.factor], axis=1)
+        more = np.sqrt(1 + (hyper.local * self.size) ** 2)
+        return np.concatenate([shape.constant, more[:, None] * shape.factor], axis=1)
 
     def factor(self, hyper: Hyper) -> np.ndarray:
         """(M, r): the covariance is this times its transpose."""
-        columns = [hyper.scale * self.shape(hyper).factor]
+        columns = [hyper.scale * self.unit(hyper)]
         if hyper.modes and self.modes is not None:
             columns.append(self.modes[:, [j for j, _ in hyper.modes]] * np.sqrt([v for _, v in hyper.modes]))
         return np.concatenate(columns, axis=1)
@@ -167,6 +198,13 @@ class FieldPrior:
         rows[:, inner] = (vectors / np.sqrt(values + floor)).T
         return rows
 
+    def alternatives(self, hyper: Hyper) -> list[Hyper]:
+        """Other kinds of process: with each kernel, varying more where the answer is large or not, without modes of their own."""
+        amounts = (0.0,) if self.size is None or "scale" in self.fixed else (0.0, LOCAL)
+        kinds = [replace(hyper, kernel=k, local=a) for k in self.kernels for a in amounts]
+        kinds += [replace(hyper, kernel=k, modes=()) for k in self.kernels if hyper.modes]
+        return [h for h in kinds if h != hyper]
+
     def neighbours(self, hyper: Hyper, step: float) -> list[Hyper]:
         """Lengths and scales to try next."""
         result = []
@@ -179,7 +217,18 @@ class FieldPrior:
             result += [replace(hyper, length=hyper.length * f, scale=hyper.scale * g) for f, g in both]
         return result
 
+    def variation(self, J: np.ndarray) -> float:
+        """Root mean square of J v over rows of J, for v of the first length and of scale 1, its mean apart."""
+        K = KERNELS[self.start.kernel](cdist(self.nodes, self.nodes) / self.start.length)
+        return float(np.sqrt(np.maximum(np.einsum("ij,ij->i", J @ K, J), 0.0).mean()))
+
     def penalty(self, hyper: Hyper) -> float:
-        """Minus log of a broad prior on the hyper-parameters: both within a factor of ten or so of the first ones."""
-        distance = (np.log(hyper.length / self.start.length), np.log(hyper.scale / self.start.scale))
-        return 0.5 * (distance[0] ** 2 / 1.0**2 + distance[1] ** 2 / 2.0**2)
+        """Minus log of a broad prior on the hyper-parameters, per logarithm of each.
+
+        Lengths within a factor of ten or so of the first one. Scales are half-Cauchy about theirs, flat below it and with a heavy
+        tail above: a process that may hardly vary has to be shown by the data. A local process that is longer than the first one
+        would take its shape from the answer it has seen.
+        """
+        length, scale = np.log(hyper.length / self.start.length), np.log(hyper.scale / self.start.scale)
+        local = _LOCAL_COST + 0.5 * (max(length, 0.0) / _LONGER) ** 2 if hyper.local else 0.0
+        return float(0.5 * length**2 + np.logaddexp(scale, -scale) - np.log(2) + local)

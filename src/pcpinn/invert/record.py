@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import torch
 
 from ..discretize.probe import probe
+from ..errors import PcpinnWarning
 from ..problem.unknowns import Coefficient
 from ..solution.reference import ERRORS
 from ..solution.result import Result
@@ -94,6 +96,24 @@ def discrete_loss(run: Inference, choice: Choice) -> float:
     return total
 
 
+def _raised(run: Inference) -> float | None:
+    """By how much given noise was raised; None where it was not."""
+    factor = 1.0 if run.choice is None else run.choice.noise_factor
+    return None if run.estimate or factor == 1.0 else factor
+
+
+def announce_noise(run: Inference) -> None:
+    """Say that the given noise is not believed."""
+    factor = _raised(run)
+    if factor is not None:
+        given = ", ".join(f"{float(np.median(n)):.3g}" for n in run.noise)
+        text = (
+            f"the best answer is {factor:.2g} times as far from the data as the given noise ({given}) explains, so the noise is "
+            "taken as that much larger: outliers, a mesh too coarse, or equations or priors that do not fit the data"
+        )
+        warnings.warn(text, PcpinnWarning, stacklevel=3)
+
+
 def _facts(run: Inference, solution: InverseSolution) -> dict[str, Any]:
     theta = run.model.theta.detach()[run.model.parts[0]]
     with torch.no_grad():
@@ -103,6 +123,7 @@ def _facts(run: Inference, solution: InverseSolution) -> dict[str, Any]:
         "misfit": misfits,
         "noise": [float(term.noise.median()) for term in run.loss.data],
         "noise_estimated": run.estimate,
+        "noise_raised": _raised(run),
         "coefficients": list(solution.coefficients),
         "boundaries": boundary_coefficients(run),
         "values": {n: v.tolist() for n, v in solution.parameters.items()},
@@ -117,6 +138,7 @@ def _facts(run: Inference, solution: InverseSolution) -> dict[str, Any]:
                 "they do not show what the data say; take more iterations, a wider network or a finer mesh"
             )
         facts["priors"] = chosen_hypers(run.choice)
+        facts["prior_of"] = {n: p.link.name for n, p in run.discrete.coefficients.items() if p is not None}
         facts["std"] = {n: solution.std(n).tolist() for n in solution.parameters}
         if run.truth is not None:
             facts["expected_l2re"] = expected_error(solution.uncertainty, solution.names, run.truth)

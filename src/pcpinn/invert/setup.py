@@ -24,6 +24,7 @@ from ..problem.family import Family
 from ..problem.unknowns import Coefficient
 from ..solve.settings import Settings
 from .equations import Equations
+from .link import Link
 from .prior import KERNELS, FieldPrior, Hyper
 
 _MODES = 60
@@ -120,8 +121,8 @@ def value_function(given: Value, over_time: bool) -> Callable[[torch.Tensor], to
     return lambda p: torch.as_tensor(evaluate(given, *place_and_time(p, over_time)), dtype=torch.float64) + 0 * p[0]
 
 
-def coefficient_prior(name: str, unknown: Coefficient, equations: Equations) -> FieldPrior | None:
-    """The smoothness prior of a coefficient; None if it has none."""
+def coefficient_prior(name: str, unknown: Coefficient, equations: Equations, link: Link) -> FieldPrior | None:
+    """The smoothness prior of a coefficient, in the terms of a link; None if it has none."""
     if unknown.kernel == "none":
         return None
     space = space_of(equations)
@@ -130,15 +131,17 @@ def coefficient_prior(name: str, unknown: Coefficient, equations: Equations) -> 
     known, values = known_nodes(name, unknown, equations)
     extent = float(np.ptp(space.nodes, axis=0).max())
     typical = float(np.mean(values)) if len(known) else unknown.initial
+    unit = float(link.slope(np.array(typical)))
     start = Hyper(
         "matern" if unknown.kernel == "matern" else "se",
         unknown.length or _LENGTH * extent,
-        unknown.scale or max(0.25 * abs(typical), 1e-6),
+        (unknown.scale or 0.25 * abs(typical) or 1.0) / unit,  # if not given, until the data say more
     )
     fixed = frozenset(k for k in ("length", "scale") if getattr(unknown, k) is not None)
     modes = laplacian_modes(space, known) if unknown.kernel == "auto" and unknown.scale is None else None
     kernels = tuple(KERNELS) if unknown.kernel == "auto" else (start.kernel,)
-    return FieldPrior(name, space.nodes, start, fixed, kernels, known, values, constant=True, mean=typical, modes=modes)
+    values, mean = link.to(values), float(link.to(np.array(typical)))
+    return FieldPrior(name, space.nodes, start, fixed, kernels, known, values, True, mean, modes, link)
 
 
 def free_priors(equations: Equations, spread: float) -> list[tuple[FieldPrior, np.ndarray]]:

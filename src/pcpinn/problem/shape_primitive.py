@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import PcpinnError
 from . import shape_checks as checks
 from .shape_base import Shape
 
@@ -27,6 +28,15 @@ class Primitive(Shape):
     def boundary_names(self) -> tuple[str, ...]:
         """Sorted, each once."""
         return tuple(sorted(set(self.side_names)))
+
+    def _check_extent(self) -> None:
+        """Far from the origin a small shape has no extent in floating-point numbers."""
+        lower, upper = self.bounds
+        if not (lower < upper).all() or not np.isfinite([lower, upper]).all():
+            raise PcpinnError(
+                f"{type(self).__name__} is too small for its place: numbers that large are too coarse to tell its ends apart",
+                "move it towards the origin, or use other units",
+            )
 
     def _check_name(self) -> None:
         name = getattr(self, "name", None)
@@ -72,6 +82,7 @@ class Round(Primitive):
         what = f"the {type(self).__name__.lower()}"
         object.__setattr__(self, "centre", checks.point(self.centre, self.dimension, f"centre of {what}"))
         object.__setattr__(self, "radius", checks.positive(self.radius, f"radius of {what}"))
+        self._check_extent()
         self._check_name()
 
     @property

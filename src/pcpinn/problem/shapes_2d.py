@@ -37,6 +37,7 @@ class Ellipse(Primitive):
         object.__setattr__(self, "centre", checks.point(self.centre, 2, "centre of the ellipse"))
         axes = checks.point(self.semi_axes, 2, "semi-axes of the ellipse")
         object.__setattr__(self, "semi_axes", tuple(checks.positive(axis, "semi-axis") for axis in axes))
+        self._check_extent()
         self._check_name()
 
     @property

@@ -207,8 +207,14 @@ def _found(result: Mapping[str, Any]) -> list[Row]:
     if given.get("converged") is not None:
         word = "yes" if given["converged"] else "NO"
         rows.append(
-            ("converged", word, f"loss {given['excess']:.1f} above that of the discrete answer; below 5 counts")
+            (
+                "networks at the discrete answer",
+                word,
+                f"loss {given['excess']:.1f} above its own, below 5 counts; how far off it may be, deviations say",
+            )
         )
+    if given.get("noise_raised"):
+        rows.append(("NOISE RAISED", f"{given['noise_raised']:.2g} times", "the data do not fit the noise given"))
     noise = ", ".join(f"{n:.3g}" for n in given["noise"])
     estimated = " (estimated)" if given["noise_estimated"] else ""
     rows.append(("misfit", ", ".join(f"{m:.3f}" for m in given["misfit"]), f"in units of the noise {noise}{estimated}"))

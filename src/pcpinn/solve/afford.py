@@ -171,7 +171,7 @@ def _inputs(problem: Problem, settings: Settings) -> float:
     if not isinstance(recipe, MLP):
         return float(d)
     per_axis = {"log": d, "series": d, "gaussian": 1}.get(recipe.features, 0)
-    return float(d + 2 * per_axis * recipe.feature_count)
+    return d + 2.0 * per_axis * recipe.feature_count
 
 
 def _weights(problem: Problem, settings: Settings) -> float:

@@ -102,7 +102,7 @@ class Settings:
         recipes = {slot: recipe.to_dict() for slot, recipe in self.recipes.items()}
         facts = {"method": self.method.name, "inverse": self.method.inverse, "over_time": self.over_time}
         facts |= {"family": True} if self.method.family else {}
-        return {**facts, **recipes}
+        return {**facts, **recipes, "asked": [slot for slot in recipes if slot in self.asked]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Settings:
@@ -119,7 +119,9 @@ class Settings:
                     keys = {k: float("inf") if k == "time_limit" and v is None else v for k, v in keys.items()}
                     asked[slot] = _recorded(REGISTRIES[slot], slot, data[slot]["name"])(**keys)
             methods = FAMILY_METHODS if data.get("family") else INVERSE_METHODS if data["inverse"] else METHODS
-            return resolve(_recorded(methods, "method", data["method"]), bool(data["over_time"]), asked)
+            found = resolve(_recorded(methods, "method", data["method"]), bool(data["over_time"]), asked)
+            chosen = set(data.get("asked", SLOTS))  # the others were the method's own, and are called so again
+            return replace(found, asked={k: v for k, v in found.asked.items() if k not in SLOTS or k in chosen})
         except (KeyError, TypeError, AttributeError) as error:
             raise PcpinnError(
                 f"these are not settings of this version: {error}", "start the run again with the present version"

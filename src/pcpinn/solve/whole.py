@@ -146,9 +146,14 @@ class WholeNewton(Newton):
         share = budget if rules.forcing else -(-budget // rules.newton_iterations)
         first = max(step.tolerance, rules.tolerance), min(budget, self.place.first_iteration + share)
         training = self._train_until(*first, self._snapshot)
-        if training.reason in ("tolerance", "iterations") and training.iterations < budget:
+        if training.reason in ("tolerance", "iterations"):
             further = (rules.tolerance, budget) if self._exact() else (step.tolerance, first[1])
-            if further != first:
+            if (
+                training.iterations >= budget
+            ):  # a run that is taken up at its end says the same as one that never stopped
+                if math.sqrt(2 * training.loss) > further[0]:
+                    training = replace(training, reason="iterations")
+            elif further != first:
                 theta = self.network.theta.detach().clone()
                 so_far = Snapshot(training.iterations, training.seconds, theta, self.state, training.history)
                 training = self._train_until(*further, so_far, announce=False)
