@@ -146,9 +146,9 @@ def test_an_estimate_that_takes_longer_than_the_time_limit_is_left_out():
     )
     settings = {"cells": (20, 20), "width": 6, "depth": 1, "iterations": 2, "device": "cpu", "accuracy": None}
     said = Said()
-    solution = pc.solve(square, **settings, time_limit=0.3, progress=said)
+    solution = pc.solve(square, **settings, time_limit=0.15, progress=said)
     assert solution.errors["estimate"] is None
-    assert any("no error estimate" in n and "time limit of 0.3 s" in n for n in said.notes)
+    assert any("no error estimate" in n and "time limit of 0.15 s" in n for n in said.notes)
 
 
 def test_the_estimate_of_a_march_ends_with_the_time_limit():
@@ -210,17 +210,19 @@ def test_the_next_mesh_is_not_begun_without_the_time_for_it(monkeypatch):
 
 def test_denser_meshes_for_training_only_where_there_is_time():
     assert Limits(600.0).in_time(20_000, 3)
-    assert not Limits(10.0).in_time(20_000, 3)
+    assert not Limits(5.0).in_time(20_000, 3)
 
 
 def test_predictions_are_those_of_the_recorded_runs():
     """Each within a factor of three of what was measured (docs/benchmarks/costs.csv)."""
-    rows = list(csv.DictReader(COSTS.open(encoding="utf-8")))
-    assert len(rows) >= 8
+    rows = list(csv.DictReader(COSTS.read_text(encoding="utf-8").splitlines()))
+    assert len(rows) >= 6
     for row in rows:
         for stage in ("setup_s", "iteration_s", "judging_s", "gib"):
             ratio = float(row[stage]) / float(row[f"{stage}_predicted"])
-            assert 1 / 3 < ratio < 3 or float(row[stage]) < 0.2, (row, stage)
+            assert 1 / 3 < ratio < 3, (row, stage)
         d = int(row["dimension"])
         now = cost.setup_seconds(float(row["dofs"]), d, complete=row["preconditioner"] == "lu")
-        assert now == pytest.approx(float(row["setup_s_predicted"]), rel=0.1)
+        assert now == pytest.approx(
+            float(row["setup_s_predicted"]), rel=0.35
+        )  # that is for sizes before there is a mesh

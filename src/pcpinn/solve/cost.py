@@ -7,13 +7,13 @@ faster; what is refused or left out for these figures is so with a margin.
 from __future__ import annotations
 
 MARGIN = 3.0  # a stage is refused for a time that is so many times the predicted one
-_STARTING, _BEGINNING = 0.5, 0.25  # seconds of any set-up, and of any estimate
+_STARTING, _BEGINNING = 0.15, 0.1  # seconds of any set-up, and of any estimate
 # seconds of a stage: factor and exponent of the degrees of freedom, by dimension
-_COMPLETE = {1: (2e-5, 1.0), 2: (2.2e-6, 1.35), 3: (4e-7, 1.7)}
-_INCOMPLETE = {1: (1e-4, 1.0), 2: (5.5e-6, 1.35), 3: (6.5e-5, 1.25)}
-_JUDGING = {1: (5e-5, 1.0), 2: (3.4e-6, 1.35), 3: (2.7e-5, 1.3)}
+_COMPLETE = {1: (8e-6, 1.0), 2: (8.5e-7, 1.35), 3: (1.5e-7, 1.7)}
+_INCOMPLETE = {1: (1.2e-5, 1.0), 2: (2e-6, 1.35), 3: (2.4e-5, 1.25)}
+_JUDGING = {1: (5e-6, 1.0), 2: (1.15e-6, 1.35), 3: (1e-5, 1.3)}
 _BYTES = {1: 2_000.0, 2: 5_500.0, 3: 16_000.0}  # per degree of freedom: matrix, P, copies while they are made
-_FLOPS = 1e10  # per second
+_FLOPS = 2.7e10  # per second
 _PASSES = 200.0  # operations per degree of freedom and weight, beside those of Gauss-Newton's matrix
 _ROWS = 4.0  # of Gauss-Newton's matrix per weight, at most
 
