@@ -162,6 +162,24 @@ def test_networks_that_have_not_arrived_say_so():
     assert any("have not converged" in text for text in notes)
 
 
+def test_a_discrete_answer_that_networks_beat_by_far_is_none(monkeypatch):
+    """Its noise and deviations would be taken for those of the data."""
+    from pcpinn.invert import record
+
+    usual, notes = record.discrete_loss, []
+
+    class Listening(pc.Progress):
+        def note(self, text):
+            notes.append(text)
+
+    monkeypatch.setattr(record, "discrete_loss", lambda *given: usual(*given) + 100.0)
+    solution = pc.infer(bar, bar_data(0), {"k": pc.Parameter(1.0, low=0.1)}, progress=Listening(), **SMALL)
+    assert solution.result["inverse"]["excess"] < -25
+    assert solution.result["inverse"]["converged"] is False
+    assert any("ended in a poor place" in text for text in notes)
+    assert "below that of the discrete answer" in solution.result.message
+
+
 def plate(a):
     """-div(a grad u) = f, with f made from a = 2 + s, u = s, s = sin(pi x) sin(pi y)."""
     pi = torch.pi

@@ -118,7 +118,7 @@ def _add_inverse(table: Table, result: dict[str, Any]) -> None:
         table.add_row(
             "NOT CONVERGED",
             f"{facts['excess']:.1f}",
-            "loss above that of the discrete answer: do not rely on the errors",
+            "loss above (below, if negative) that of the discrete answer: do not rely on the errors",
             style="red",
         )
     if errors["training"] is not None:

@@ -22,6 +22,7 @@ from .truth import Uncertainty, compare_inverse, expected_error
 
 # Log likelihood that networks may lack of the discrete answer. A parameter one standard deviation off costs 0.5.
 EXCESS = 5.0
+_STUCK = -25.0  # networks whose loss is so far below that of the discrete answer: that one is no optimum
 
 
 def conclude(run: Inference, training: Training) -> InverseSolution:
@@ -131,8 +132,13 @@ def _facts(run: Inference, solution: InverseSolution) -> dict[str, Any]:
     if run.choice is not None and solution.uncertainty is not None:
         facts["effective"] = solution.uncertainty.effective
         facts["excess"] = run.loss.value() - discrete_loss(run, run.choice)
-        facts["converged"] = facts["excess"] < EXCESS
-        if not facts["converged"]:
+        facts["converged"] = _STUCK < facts["excess"] < EXCESS
+        if facts["excess"] <= _STUCK:
+            run.progress.note(
+                f"the networks' loss is {-facts['excess']:.1f} below that of the discrete answer, whose search ended in a poor "
+                "place: noise and deviations, which are its own, mean little; begin nearer to the answer (initial=...)"
+            )
+        elif not facts["converged"]:
             run.progress.note(
                 f"the networks have not converged: their loss is {facts['excess']:.1f} above that of the discrete answer, so "
                 "they do not show what the data say; take more iterations, a wider network or a finer mesh"

@@ -210,7 +210,7 @@ def _found(result: Mapping[str, Any]) -> list[Row]:
             (
                 "networks at the discrete answer",
                 word,
-                f"loss {given['excess']:.1f} above its own, below 5 counts; how far off it may be, deviations say",
+                f"loss {given['excess']:.1f} above its own, -25 to 5 counts; how far off it may be, deviations say",
             )
         )
     if given.get("noise_raised"):

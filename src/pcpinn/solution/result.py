@@ -29,7 +29,8 @@ class Result(dict[str, Any]):
             text += f"; {Verdict(**self['verdict']).message}"
         if self._inverse.get("converged") is False:
             excess = self._inverse.get("excess")  # not a number where the loss was not finite
-            by = "" if excess is None else f": loss {excess:.1f} above that of the discrete answer"
+            side = "above" if excess is None or excess > 0 else "below"
+            by = "" if excess is None else f": loss {abs(excess):.1f} {side} that of the discrete answer"
             text += f"; not converged{by}"
         return text
 
