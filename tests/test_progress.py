@@ -33,7 +33,9 @@ def test_callbacks_see_every_iteration():
     assert {e.total for e in trained} == {3}
     assert [e.loss for e in trained] == list(solution.history.losses)
     assert all(e.residual == pytest.approx((2 * e.loss) ** 0.5) for e in trained)
-    assert {e.iteration: e.error for e in trained if e.error is not None} == solution.history.errors != {}
+    measured = {e.iteration: e.error for e in trained if e.error is not None}
+    assert measured  # the last one may be added when training has ended
+    assert measured.items() <= solution.history.errors.items()
     assert all(a.seconds <= b.seconds and a.stage_seconds <= a.seconds for a, b in itertools.pairwise(events))
 
 

@@ -197,7 +197,7 @@ def test_a_march_is_solved_continued_and_told(capfd, tmp_path):
     """Cut by a time limit, continued to the end; the table counts its windows."""
     small = ["--set", "cells=40", "--set", "steps=6", "--set", "width=80"]
     code, _, err = run(
-        capfd, "solve", "burgers1d-c", "--preset", "quick", *small, "--set", "time_limit=1e-3", "--out", tmp_path / "b"
+        capfd, "solve", "burgers1d-c", "--preset", "quick", *small, "--set", "time_limit=0.1", "--out", tmp_path / "b"
     )
     assert code == 2
     assert "time limit" in err

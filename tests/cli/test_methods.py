@@ -91,7 +91,7 @@ def test_memory_certificate_and_optimiser_are_recorded(capfd, tmp_path):
     assert result["memory"].keys() == {"host_gib", "device_gib"}
     assert 0.05 < result["memory"]["host_gib"] < 100
     assert result["memory"]["device_gib"] is None
-    assert result["certificate"].keys() == {"estimate", "how", "unknowns"}
+    assert result["certificate"].keys() == {"estimate", "how", "unknowns", "unseen"}
     assert result["errors"]["estimate"] == result["certificate"]["estimate"]
     assert result["method"] == "pcpinn"
     assert "matrix gram" in result["optimiser_reason"]

@@ -13,6 +13,7 @@ from pcpinn import Dirichlet, Disk, Meshing, Problem, Progress, Reference, certi
 from pcpinn.catalog.task import catalog_task
 from pcpinn.errors import PcpinnError
 from pcpinn.mesh.generate import generate_mesh
+from pcpinn.solve.afford import AFFORDABLE
 
 
 @cache
@@ -186,7 +187,7 @@ def test_a_certificate_that_fails_does_not_cost_the_answer(monkeypatch, tmp_path
 
 
 def test_an_estimate_that_costs_too_much_is_made_only_on_request(monkeypatch):
-    monkeypatch.setattr(import_module("pcpinn.solve.certify"), "_AFFORDABLE_UNKNOWNS", {1: 5})
+    monkeypatch.setitem(AFFORDABLE, 1, 5)
     notes = Notes()
     solution = quick(progress=notes)
     assert solution.errors["estimate"] is None

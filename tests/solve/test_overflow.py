@@ -20,7 +20,7 @@ def test_a_huge_source_is_solved_and_kept(tmp_path):
     solution = pc.solve(bar(1.0, -1e160), out=tmp_path / "run", **QUICK)
     record = json.loads((tmp_path / "run" / "result.json").read_text())
     assert record["errors"]["estimate"] is None
-    assert record["not_finite"]["errors.estimate"] == "inf"
+    assert record["not_finite"]["errors.estimate"] in ("inf", "nan")
     back = pc.load(tmp_path / "run")
     np.testing.assert_array_equal(back([[0.5]]), solution([[0.5]]))
     assert back.result.message

@@ -35,7 +35,7 @@ _GRID_POINTS = 140
 _TRIANGLES = 20_000  # about as many as there are pixels to tell apart
 _PANELS = 4
 _SHADES = 96  # of colour in a .gif: more cost space, and are hardly seen
-_DPI = {1: 100, 2: 90, 3: 75, 4: 65}  # by number of panels: 60 frames of waves take 2.4 to 4.5 MB
+_DPI = {1: 100, 2: 90, 3: 75, 4: 65}  # by number of panels: 60 frames of waves take 2.4 to 5.1 MB
 _OUTLIERS = 1e-3  # of the values at either end may be outliers
 
 
