@@ -2,7 +2,7 @@
 
     OMP_NUM_THREADS=1 python benchmarks/precision.py --csv docs/benchmarks/precision.csv
 
-FastLSQ (https://pypi.org/project/fastlsq) is needed for its rows only: pip install -e '.[bench]'. Numbers of points
+FastLSQ (the package fastlsq) is needed for its rows only: pip install -e '.[bench]'. Numbers of points
 and the weight of conditions are its own defaults; its scale is the best of several *by the true error*, so that it is not
 chosen badly; seconds are those of that scale alone. Importing it changes torch's default dtype, so it comes last.
 """
