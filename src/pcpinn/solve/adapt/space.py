@@ -122,8 +122,9 @@ def adapt(
         finer = finer if settled is None else settled(finer)
         more, d = finer.cell_count / mesh.cell_count, mesh.dimension
         limited = limits.exceeded(level.fine.size * more, d, iterated=level.iterated)
-        if limited is None and limits.would_exceed(more ** (_ITERATED if level.iterated else _GROWS[d])):
-            limited = "time"  # a level cannot be interrupted
+        grows = more ** (_ITERATED if level.iterated else _GROWS[d])
+        if limited is None and len(levels) > 1 and limits.would_exceed(grows):
+            limited = "time"  # a level cannot be interrupted; the first one also waits for things that are made once
         if limited is not None:
             break
         mesh = finer
