@@ -183,3 +183,23 @@ def test_to_an_accuracy_a_strip_is_found():
     true = np.linalg.norm(solution(x).ravel() - exact(x[:, 0])) / np.linalg.norm(exact(x[:, 0]))
     assert solution.verdict.estimate > 0.5 * true
     assert true < 0.1
+
+
+def test_slivers_along_a_bent_jump_that_a_mesh_was_fitted_to_do_not_count():
+    """A disk that conducts 1000 times better: straight sides miss its rim by a little, which finer meshes see."""
+    from pcpinn.mesh.generate import generate_mesh
+    from pcpinn.solve.adapt.interfaces import interfaces_of
+    from pcpinn.solve.adapt.level import Elements
+    from pcpinn.solve.followed import looked_at
+
+    domain = Rectangle((-1, -1), (1, 1))
+    problem = Problem(
+        domain,
+        flux=lambda x, u: torch.where(x[0] ** 2 + x[1] ** 2 < 0.16, 1000.0, 1.0) * u.grad,
+        boundary={name: Dirichlet(lambda x: x[0]) for name in domain.boundary_names},
+    )
+    onto = interfaces_of(problem).onto
+    mesh = onto.fitted(generate_mesh(domain, size=0.25))
+    space = Elements(3).finer(problem, mesh).space
+    assert looked_at(problem, space).unseen.any()
+    assert not looked_at(problem, space, fitted=True).unseen.any()

@@ -32,7 +32,8 @@ _TURN = (
 )
 _MISFIT = 0.2  # of that size: so far it is from the polynomial through the points of the rule
 _NOTHING = 1e-6  # of the largest flux, or source: less is rounding
-_INSIDE = 1e-5  # of a cell: lines end so far from its sides, along which jumps may run
+INSIDE = 1e-5  # of a cell: lines end so far from its sides, along which jumps may run
+NEARLY_FITTED = 0.04  # the same for meshes whose sides were moved onto bent jumps, and miss them by a little
 _ROUNDS = 9  # of cuts
 _CLOSE = 0.02  # of the shortest edge at a vertex: so far around it sectors are looked at
 _RATIO = 0.5  # by so much of the larger value coefficients differ in neighbouring sectors
@@ -112,7 +113,12 @@ def resolved(
 
 
 def unseen_cells(
-    values: Values, mesh: Mesh, X: np.ndarray, cells: np.ndarray | None = None, seed: int = 0
+    values: Values,
+    mesh: Mesh,
+    X: np.ndarray,
+    cells: np.ndarray | None = None,
+    seed: int = 0,
+    inside: float = INSIDE,
 ) -> np.ndarray:
     """(m,) bool: which cells coefficients vary in, unseen by a rule with reference points X (d, q).
 
@@ -123,7 +129,7 @@ def unseen_cells(
     result = np.zeros(len(cells), dtype=bool)
     if not len(cells):
         return result
-    lines = _lines(mesh.dimension, len(cells), seed)
+    lines = _lines(mesh.dimension, len(cells), seed, inside)
     predict = _polynomial(X, lines.reshape(len(lines), -1))  # (l s, q)
     floor = _floor(values, mesh)
     low, high = _ranges(values, mesh, X, cells)
@@ -208,7 +214,7 @@ def spread(values: Values, mesh: Mesh, cells: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(mean > floor, mean / harmonic - 1, 0.0).max(axis=1))
 
 
-def _lines(d: int, cells: int, seed: int) -> np.ndarray:
+def _lines(d: int, cells: int, seed: int, inside: float = INSIDE) -> np.ndarray:
     """(d, l, s) points along lines through the reference cell, at uneven distances: even ones could meet a pattern's own."""
     random = np.random.default_rng(seed + 1)
     corners = np.eye(d + 1)
@@ -220,7 +226,7 @@ def _lines(d: int, cells: int, seed: int) -> np.ndarray:
         ends = np.concatenate([ends, across / across.sum(axis=2, keepdims=True)])
     count = len(ends)
     s = int(np.clip(_POINTS // (cells * count), *_PLACES))
-    ends = _INSIDE + (1 - (d + 1) * _INSIDE) * ends
+    ends = inside + (1 - (d + 1) * inside) * ends
     part = np.sort((np.arange(s) + random.uniform(size=(count, s))) / s, axis=1)
     part[:, 0], part[:, -1] = 0.0, 1.0
     at = ends[:, :1] * (1 - part)[..., None] + ends[:, 1:] * part[..., None]  # (l, s, d + 1)

@@ -12,7 +12,7 @@ from ..discretize.finite_elements import FiniteElements
 from ..discretize.jumps import Values
 from ..discretize.onto_jumps import OntoJumps
 from ..discretize.space import Space
-from ..discretize.unseen import coefficients, resolved, spread, unseen_cells
+from ..discretize.unseen import INSIDE, NEARLY_FITTED, coefficients, resolved, spread, unseen_cells
 from ..discretize.weak_form import WeakForm
 from ..mesh.mesh import Mesh
 from ..problem.problem import Problem
@@ -76,10 +76,13 @@ def followed(
     return Followed(fitted, unseen_cells(values, fitted, X) if found.unseen.any() else none, values)
 
 
-def looked_at(problem: Problem, space: Space, states: Tensor | None = None) -> Followed:
-    """A mesh as it is, and the cells of it in which coefficients vary unseen."""
-    values = _values(problem, space.mesh, states)
-    return Followed(space.mesh, unseen_cells(values, space.mesh, space.quadrature.X), values)
+def looked_at(problem: Problem, space: Space, states: Tensor | None = None, fitted: bool = False) -> Followed:
+    """A mesh as it is, and the cells of it in which coefficients vary unseen.
+
+    Where its sides were moved onto jumps (`fitted`), slivers along bent ones do not count: finer meshes see what they do.
+    """
+    values, inside = _values(problem, space.mesh, states), NEARLY_FITTED if fitted else INSIDE
+    return Followed(space.mesh, unseen_cells(values, space.mesh, space.quadrature.X, inside=inside), values)
 
 
 def _values(problem: Problem, mesh: Mesh, states: Tensor | None) -> Values:

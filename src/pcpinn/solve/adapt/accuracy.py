@@ -107,7 +107,8 @@ class Trainer:
         self.limits, self.progress, self.goal = limits, progress, goal
         self.unfinished = unfinished or Unfinished()
         level = adapted.level
-        self.unseen = looked_at(problem, level.fine.space).hidden_part(level.fine, level.better)
+        fitted = self.interfaces.onto is not None
+        self.unseen = looked_at(problem, level.fine.space, fitted=fitted).hidden_part(level.fine, level.better)
         say_unseen(self.unseen, wish.accuracy, progress)
         self.rounds: list[dict[str, Any]] = []
 
