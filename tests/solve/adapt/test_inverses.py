@@ -17,11 +17,11 @@ from pcpinn.solve.adapt.space import adapt
 CUBE = pc.Box((0, 0, 0), (1, 1, 1))
 
 
-def cube(wind=0.0, bent=0.0):
+def cube(wind=0.0, bent=0.0, wave=0.0):
     return pc.Problem(
         CUBE,
         flux=lambda x, u: (1 + x[0]) * u.grad,
-        source=lambda x, u: wind * u.grad[0] + bent * u.value**3 - 1,
+        source=lambda x, u: wind * u.grad[0] + bent * u.value**3 - wave**2 * u.value - 1,
         boundary={"left": pc.Dirichlet(lambda x: x[1]), "right": pc.Dirichlet(0.0)}
         | {side: pc.Neumann(0.0) for side in ("back", "bottom", "front", "top")},
     )
@@ -40,11 +40,16 @@ def test_multigrid_and_factors_give_the_same():
     np.testing.assert_allclose(by_cycles.apply_transpose(r), by_factors.apply_transpose(r), atol=1e-8)
 
 
-@pytest.mark.parametrize(("wind", "kind"), [(0.0, Iterated), (3.0, Factors)])
-def test_only_symmetric_matrices_are_left_to_multigrid(wind, kind, monkeypatch):
+@pytest.mark.parametrize(
+    ("terms", "kind"), [({}, Iterated), ({"wind": 3.0}, Factors), ({"wave": 6.0}, Factors), ({"wave": 9.0}, Factors)]
+)
+def test_only_symmetric_and_positive_matrices_are_left_to_multigrid(terms, kind, monkeypatch):
     monkeypatch.setattr(inverses, "_FACTORS", 100)
-    discretisation, A = matrix(cube(wind))
-    assert type(Inverses(discretisation).of(A)) is kind
+    discretisation, A = matrix(cube(**terms), cells=6)
+    found = Inverses(discretisation).of(A)
+    assert type(found) is kind
+    r = np.random.default_rng(1).normal(size=A.shape[0])
+    np.testing.assert_allclose(A @ found.apply(r), r, atol=1e-6)
 
 
 def test_small_matrices_and_plane_ones_are_factorised():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 from typing import Protocol
 
@@ -34,7 +35,7 @@ class Iterated:
     """A^-1 and A^-T by GMRES with multigrid, for symmetric and positive definite A but for rows of conditions.
 
     Raises:
-        PcpinnError: where multigrid does not suit A.
+        PcpinnError: here where A is seen not to be positive definite; in `apply` where GMRES does not converge.
     """
 
     def __init__(self, A: sp.csr_matrix) -> None:
@@ -55,6 +56,20 @@ def _converged(u: np.ndarray | None) -> np.ndarray:
     if u is None:
         raise PcpinnError("GMRES with multigrid did not converge", "use a mesh whose matrix can be factorised")
     return u
+
+
+def iterated(discretisation: FiniteElements, A: sp.csr_matrix) -> Iterated | None:
+    """A^-1 by multigrid where that works: one field, symmetric, positive definite as far as a trial solve sees; else None."""
+    _, free, _ = split_unknowns(A)
+    own = A[free][:, free]
+    symmetric = len(free) == 0 or abs(own - own.T).max() <= _ASYMMETRY * abs(own).max()
+    if discretisation.components > 1 or not symmetric or not (A.diagonal() > 0).all():
+        return None
+    with contextlib.suppress(PcpinnError):  # short waves: symmetric, but not positive
+        inverse = Iterated(A)
+        inverse.apply(np.ones(A.shape[0]))
+        return inverse
+    return None
 
 
 class Inverses:
@@ -84,17 +99,10 @@ class Inverses:
 
     def _made(self, A: sp.csr_matrix) -> Inverse:
         large = self._discretisation.mesh.dimension == 3 and A.shape[0] > _FACTORS
-        return Iterated(A) if large and suits(self._discretisation, A) else Factors(A)
+        found = iterated(self._discretisation, A) if large else None
+        return found or Factors(A)
 
 
 def _same(A: sp.csr_matrix, B: sp.csr_matrix) -> bool:
     parts = ((A.data, B.data), (A.indices, B.indices), (A.indptr, B.indptr))
     return A is B or all(np.array_equal(a, b) for a, b in parts)
-
-
-def suits(discretisation: FiniteElements, A: sp.csr_matrix) -> bool:
-    """Whether multigrid converges fast for a matrix of a discretisation: one field, symmetric, with a positive diagonal."""
-    _, free, _ = split_unknowns(A)
-    own = A[free][:, free]
-    symmetric = len(free) == 0 or abs(own - own.T).max() <= _ASYMMETRY * abs(own).max()
-    return discretisation.components == 1 and symmetric and bool((A.diagonal() > 0).all())

@@ -20,7 +20,7 @@ from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...problem.problem import Problem
 from .fields import counts
-from .inverses import Inverses, suits
+from .inverses import Inverses, iterated
 
 TINY = 1e-14
 
@@ -77,8 +77,9 @@ class Level:
     @cached_property
     def iterated(self) -> bool:
         """Whether multigrid inverts the matrices of finer levels, so that these need no factors."""
-        matrix = DiscreteEquation(self.coarse).linearise(self.u).A
-        return self.mesh.dimension == 3 and suits(self.coarse, matrix)
+        if self.mesh.dimension < 3:
+            return False
+        return iterated(self.coarse, DiscreteEquation(self.coarse).linearise(self.u).A) is not None
 
     @cached_property
     def prolonged(self) -> np.ndarray:
