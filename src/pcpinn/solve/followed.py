@@ -16,7 +16,7 @@ from ..discretize.unseen import INSIDE, NEARLY_FITTED, coefficients, resolved, s
 from ..discretize.weak_form import WeakForm
 from ..mesh.mesh import Mesh
 from ..problem.problem import Problem
-from ..problem.shape_base import Domain, SpaceTime
+from .refinement import shape_of
 
 _MOMENTS = 3  # at which coefficients over time are looked at
 
@@ -63,10 +63,8 @@ def followed(
         fit: move nodes onto jumps, and cut edges there.
     """
     values = _values(problem, mesh, states)
-    domain = problem.domain
-    shape = domain.shape if isinstance(domain, SpaceTime) and not mesh.has_time else domain
     X = space.quadrature.X
-    found = resolved(mesh, values, X, most, shape if isinstance(shape, Domain) else None, problem.periodic_pairs)
+    found = resolved(mesh, values, X, most, shape_of(problem, mesh), problem.periodic_pairs)
     if not fit or problem.periodic_pairs:  # whose sides must stay alike
         return Followed(found.mesh, found.unseen, values)
     fitted = OntoJumps(lambda x: values(x).reshape(len(x), -1)).fitted(found.mesh)

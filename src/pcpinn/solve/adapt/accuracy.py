@@ -14,7 +14,6 @@ from ...discretize.finite_elements import FiniteElements
 from ...discretize.space import Space
 from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
-from ...mesh.refine import refined
 from ...network.dense import DenseNetwork
 from ...network.grow import widened
 from ...network.recipe import MLP, Place
@@ -25,6 +24,7 @@ from ...solution.verdict import Verdict, judge
 from ..followed import looked_at
 from ..loss import preconditioned_loss
 from ..quantity.goal import Goal
+from ..refinement import refined_everywhere, refined_where
 from ..run import run
 from ..settings import Settings
 from ..start import Start
@@ -36,7 +36,7 @@ from .level import Elements, Level, marked
 from .limits import Limits
 from .plan_file import SteadyPlan
 from .singular import singular_points
-from .space import Adapted, adapt, refined_where, shape_of
+from .space import Adapted, adapt
 from .unfinished import Unfinished
 from .unseen import SAFE, cut_first, say_unseen
 from .wish import Wish
@@ -273,7 +273,7 @@ class Trainer:
             and self.limits.in_time(size * more, mesh.dimension)
             and size * more <= most
         ):
-            mesh, size = self.interfaces.settled(refined(mesh, shape_of(problem))), size * more
+            mesh, size = self.interfaces.settled(refined_everywhere(mesh, problem)), size * more
         return mesh
 
     def _grown(self, solution: Solution, width: int) -> Solution | None:

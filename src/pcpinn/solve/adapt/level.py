@@ -38,14 +38,18 @@ class Elements:
         return FiniteElements(problem, mesh, self.degree, self.quadrature, element=self.element)
 
     def finer(self, problem: Problem, mesh: Mesh) -> FiniteElements:
+        """The discretisation that errors are measured with."""
+        problem, mesh, elements = self.raised(problem, mesh)
+        return elements.on(problem, mesh)
+
+    def raised(self, problem: Problem, mesh: Mesh) -> tuple[Problem, Mesh, Elements]:
         """One degree more where the elements have it, else cells of half the size; quadrature of two orders more."""
-        highest = ELEMENTS.find(self.element).highest[mesh.dimension]
         own = max([self.degree, *(f.degree or 0 for f in problem.unknowns)])
-        if own >= highest:
-            return FiniteElements(problem, refined(mesh), self.degree, self.quadrature, element=self.element)
-        raised = tuple(replace(f, degree=f.degree + 1) if f.degree else f for f in problem.unknowns)
-        order = finer_quadrature(own, mesh.dimension)
-        return FiniteElements(replace(problem, fields=raised), mesh, self.degree + 1, order, element=self.element)
+        if own >= ELEMENTS.find(self.element).highest[mesh.dimension]:
+            return problem, refined(mesh), self
+        fields = tuple(replace(f, degree=f.degree + 1) if f.degree else f for f in problem.unknowns)
+        finer = replace(self, degree=self.degree + 1, quadrature=finer_quadrature(own, mesh.dimension))
+        return replace(problem, fields=fields), mesh, finer
 
 
 def finer_quadrature(degree: int, dimension: int) -> int:

@@ -24,7 +24,7 @@ from ..followed import followed
 from ..settings import Settings
 from .level import Elements
 from .stepping import DiscreteMarch, march_discrete
-from .steps import PLACES, WEIGHTS, raised, space_of
+from .steps import PLACES, WEIGHTS, space_of
 
 _MOMENTS = 40  # at most so many moments at which a network is compared
 _VALUES = 2e7  # at most so many values of the finer march
@@ -61,11 +61,11 @@ def estimate_march(
     system = first_order(problem)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PcpinnWarning)
-        space = space_of(*raised(system, mesh.space, elements), mesh.times)
+        space = space_of(*elements.raised(system, mesh.space), mesh.times)
         most = mesh.space.cell_count * max(1.0, CUT[mesh.space.dimension] / space.size)
         follows = followed(system, space.mesh, space.form.space, most)
         if follows.mesh is not space.mesh:
-            space = space_of(*raised(system, follows.mesh, elements), mesh.times)
+            space = space_of(*elements.raised(system, follows.mesh), mesh.times)
     order = max(_ORDER, settings.time.order + 1)
     if space.size * order * len(mesh.times) > _VALUES:
         raise PcpinnError("the finer march of an error estimate is too large", "compare with a march of half the steps")

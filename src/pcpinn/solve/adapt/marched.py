@@ -12,7 +12,6 @@ import numpy as np
 
 from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
-from ...mesh.refine import refined
 from ...mesh.slab_mesh import SlabMesh
 from ...network.marched import MarchedNetwork
 from ...problem.first_order import first_order
@@ -23,6 +22,7 @@ from ...solution.solution import Solution
 from ...solution.verdict import Verdict, judge
 from ..followed import looked_at
 from ..march.march import march
+from ..refinement import refined_everywhere
 from .accuracy import limits_of
 from .fields import counted, scales
 from .first_march import first_march
@@ -176,10 +176,9 @@ def _dense_mesh(problem: Problem, adapted: AdaptedMarch, units: int, limits: Lim
     """The adapted mesh, refined until it has two nodes per unit of the network."""
     mesh, finest = adapted.mesh, adapted.level.base.space
     size = finest.size // problem.components * mesh.cell_count // finest.mesh.cell_count
-    shape = problem.domain.shape if isinstance(problem.domain, SpaceTime) else None
     d = mesh.dimension
     while size < 2 * units and limits.affords(size * 2**d, d) and limits.in_time(size * 2**d, d):
-        mesh, size = refined(mesh, shape), size * 2**mesh.dimension
+        mesh, size = refined_everywhere(mesh, problem), size * 2**d
     return mesh
 
 

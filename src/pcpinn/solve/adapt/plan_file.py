@@ -18,7 +18,7 @@ from .inverses import Inverses
 from .level import Elements, Level
 from .space import Adapted
 from .stepping import DiscreteMarch
-from .steps import AdaptedMarch, MarchLevel, Steps, raised, space_of
+from .steps import AdaptedMarch, MarchLevel, Steps, space_of
 
 _MOST = 4e7  # values; a larger plan is made again
 
@@ -96,7 +96,7 @@ class MarchPlan:
         tensors, facts = contents.tensors, contents.facts
         mesh, steps = _mesh(contents, "mesh", path), replace(self._steps, times=tensors["times"].copy())
         own = space_of(self._problem, mesh, self._elements, steps.times)
-        finer = space_of(*raised(self._problem, mesh, self._elements), steps.times)
+        finer = space_of(*self._elements.raised(self._problem, mesh), steps.times)
         level = []
         for name, space, order in (
             ("base", own, steps.order),

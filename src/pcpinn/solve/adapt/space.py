@@ -15,12 +15,10 @@ from ...discretize.nonlinear import solve_newton
 from ...discretize.pseudo_time import solve_pseudo_time
 from ...discretize.transfer import prolongation
 from ...errors import PcpinnError, PcpinnWarning
-from ...mesh.bisect import bisected
 from ...mesh.mesh import Mesh
-from ...mesh.refine import refined
 from ...problem.problem import Problem
-from ...problem.shape_base import Domain
 from ...progress import Progress
+from ..refinement import refined_where
 from ..start import Start, nodal_start
 from .inverses import Inverses
 from .level import Elements, Level
@@ -32,7 +30,6 @@ from .trust import LEAST_TRUST, trust
 _BULK = 0.7
 _GROWS = {1: 1.0, 2: 1.35, 3: 1.7}  # power of the number of cells with which the time of a level grows: with factors
 _ITERATED = 1.2  # and with multigrid
-_NEARLY_ALL = 0.6  # with more cells marked than this part, all are refined
 
 
 @dataclass(frozen=True)
@@ -116,8 +113,6 @@ def adapt(
             chosen[:] = True  # finer cells have made it worse, as they do where a pin shows the error
         if len(levels) == 1 and estimate <= target:
             chosen[:] = True  # a single level proves nothing: see whether a finer one agrees
-        if chosen.mean() > _NEARLY_ALL:
-            chosen[:] = True
         finer = refined_where(mesh, chosen, problem)
         finer = finer if settled is None else settled(finer)
         more, d = finer.cell_count / mesh.cell_count, mesh.dimension
@@ -130,18 +125,6 @@ def adapt(
         mesh = finer
     levels[-1].inverses.drop()
     return Adapted(levels[-1], levels[0].coarse, levels[0].u, part, limited, history)
-
-
-def shape_of(problem: Problem) -> Domain | None:
-    """What its mesh was made of; None for a user's own mesh."""
-    return problem.domain if isinstance(problem.domain, Domain) else None
-
-
-def refined_where(mesh: Mesh, chosen: np.ndarray, problem: Problem) -> Mesh:
-    """A problem's mesh with the chosen cells (c,) cut, and as many others as this takes."""
-    if chosen.all():
-        return refined(mesh, shape_of(problem))
-    return bisected(mesh, chosen, shape_of(problem), problem.periodic_pairs)[0]
 
 
 def _level(problem: Problem, mesh: Mesh, elements: Elements, before: Level | None, begin: Start | None) -> Level:

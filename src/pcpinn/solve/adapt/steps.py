@@ -9,20 +9,17 @@ from functools import cached_property
 
 import numpy as np
 
-from ...discretize.elements import ELEMENTS
 from ...discretize.space import Space
 from ...discretize.transfer import by_field, prolongation, squares
 from ...discretize.window import MarchSpace
 from ...errors import PcpinnError, PcpinnWarning
-from ...mesh.bisect import bisected
 from ...mesh.mesh import Mesh
-from ...mesh.refine import refined
 from ...problem.problem import Problem
-from ...problem.shape_base import Shape, SpaceTime
 from ...progress import Progress
+from ..refinement import refined_where
 from .aspect import stretched_mesh
 from .fields import counts
-from .level import TINY, Elements, finer_quadrature, marked
+from .level import TINY, Elements, marked
 from .limits import Limits
 from .stepping import DiscreteMarch, StepFailed, march_discrete
 from .trust import LEAST_TRUST, trust
@@ -283,7 +280,7 @@ def _refinements(
         everywhere = in_space > _FAR_IN_SPACE[mesh.dimension] or in_space <= LEAST_TRUST * targets[0] or not helped[0]
         for bulk in (1.0 if everywhere else _BULK, *((_FEW,) if helped[0] else ())):
             chosen = np.ones(len(mesh.cells), dtype=bool) if bulk == 1 else marked(level.by_cell, bulk)
-            in_cells.append(_refine(mesh, chosen, problem))
+            in_cells.append(refined_where(mesh, chosen, problem))
     if not done[1]:
         far = in_time > _FAR or not helped[1]
         in_steps = [_shortened(steps, level.by_step, in_time / targets[1], far), steps.halved(every, every.astype(int))]
@@ -330,7 +327,7 @@ def march_level(
         base_space = space_of(problem, mesh, elements, steps.times)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PcpinnWarning)
-        finer_space = space_of(*raised(problem, mesh, elements), steps.times)
+        finer_space = space_of(*elements.raised(problem, mesh), steps.times)
     base = march_discrete(base_space, steps.scheme, steps.order, steps.times, told)
     finer = march_discrete(finer_space, steps.scheme, steps.order, steps.times, told)
     finest = march_discrete(finer_space, steps.scheme, steps.order + 1, steps.times, told)
@@ -347,26 +344,6 @@ def space_of(problem: Problem, mesh: Mesh, elements: Elements, times: np.ndarray
     """The problem in space."""
     ends = (float(times[0]), float(times[-1]))
     return MarchSpace(problem, mesh, ends, elements.degree, elements.quadrature, element=elements.element)
-
-
-def raised(problem: Problem, mesh: Mesh, elements: Elements) -> tuple[Problem, Mesh, Elements]:
-    """One degree more where the elements have it, else cells of half the size."""
-    own = max([elements.degree, *(f.degree or 0 for f in problem.unknowns)])
-    if own >= ELEMENTS.find(elements.element).highest[mesh.dimension]:
-        return problem, refined(mesh), elements
-    fields = tuple(replace(f, degree=f.degree + 1) if f.degree else f for f in problem.unknowns)
-    finer = replace(elements, degree=elements.degree + 1, quadrature=finer_quadrature(own, mesh.dimension))
-    return replace(problem, fields=fields), mesh, finer
-
-
-def _refine(mesh: Mesh, chosen: np.ndarray, problem: Problem) -> Mesh:
-    if chosen.mean() > 0.6:
-        return refined(mesh, _shape(problem))
-    return bisected(mesh, chosen, _shape(problem), problem.periodic_pairs)[0]
-
-
-def _shape(problem: Problem) -> Shape | None:
-    return problem.domain.shape if isinstance(problem.domain, SpaceTime) else None
 
 
 def _shortened(steps: Steps, by_step: np.ndarray, too_large: float, far: bool) -> Steps:

@@ -19,13 +19,13 @@ from ...discretize.discrete_equation import DiscreteEquation
 from ...discretize.finite_elements import FiniteElements
 from ...errors import PcpinnError, PcpinnWarning
 from ...mesh.mesh import Mesh
-from ...mesh.refine import refined
 from ...problem.problem import Problem
 from ...solution.quantity import Quantity
 from ...solution.solution import Solution
 from ..adapt.inverses import Inverses
 from ..adapt.level import Elements, Level
-from ..adapt.space import discrete_solution, shape_of
+from ..adapt.space import discrete_solution
+from ..refinement import refined_everywhere
 from ..settings import Settings
 from .dual import Duals
 from .functional import Functional
@@ -121,7 +121,7 @@ def _finer(elements: Elements, problem: Problem, mesh: Mesh) -> tuple[FiniteElem
     """
     own = max([elements.degree, *(f.degree or 0 for f in problem.unknowns)])
     order = max(elements.quadrature or 0, 2 * own + 4)
-    fine = replace(elements, quadrature=order).on(problem, refined(mesh, shape_of(problem)))
+    fine = replace(elements, quadrature=order).on(problem, refined_everywhere(mesh, problem))
     if fine.size <= _LARGEST[mesh.dimension]:
         return fine, f"degree {elements.degree} and cells of half the size ({fine.size} unknowns)", _SAFETY
     fine = elements.finer(problem, mesh)
