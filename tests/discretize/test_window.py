@@ -72,6 +72,31 @@ def test_periodic_field_that_does_not_evolve(per_window):
     np.testing.assert_allclose(end[~of_u], -((2 * np.pi) ** 2) * decay * np.sin(2 * np.pi * nodes[~of_u]), atol=0.15)
 
 
+@pytest.mark.parametrize(("name", "order", "within"), [("euler", 1, 0.5), ("radau", 2, 0.04), ("radau", 3, 2e-3)])
+def test_the_start_of_a_field_that_does_not_evolve_is_continued_from_the_first_step(name, order, within):
+    space, scheme = space_of(ring(), (8,), 3), step_scheme(name, order)
+    nodes, of_u = space.form.space.unknown_nodes[:, 0], space.form.space.unknown_components == 0
+    wave = np.where(of_u, 1.0, -((2 * np.pi) ** 2)) * np.sin(2 * np.pi * nodes)
+    first = torch.from_numpy(np.exp(-0.5 * scheme.nodes)[:, None] * wave)
+    start = space.first_values(scheme, first)
+    assert torch.equal(start[of_u], space.initial_values()[of_u])
+    error = np.linalg.norm(start.numpy() - wave) / np.linalg.norm(wave)
+    assert error < within
+    assert not space.initial_values()[~of_u].any()
+
+
+@pytest.mark.parametrize(("name", "order"), [("gauss", 2), ("crank-nicolson", 1)])
+def test_schemes_that_look_back_keep_what_they_stepped_from(name, order):
+    space, scheme = space_of(ring(), (4,), 2), step_scheme(name, order)
+    assert scheme.looks_back
+    assert space.first_values(scheme, torch.ones(scheme.order, space.size, dtype=torch.float64)) is None
+
+
+def test_a_start_that_is_given_stays():
+    space, scheme = space_of(convection(), (4,), 2), step_scheme("radau", 3)
+    assert space.first_values(scheme, torch.ones(3, space.size, dtype=torch.float64)) is None
+
+
 @pytest.mark.parametrize(("name", "order"), [("radau", 3), ("gauss", 2), ("crank-nicolson", 1), ("bdf2", 1)])
 def test_matrix_against_differences(name, order):
     space = space_of(convection(), (3,), 2)

@@ -16,6 +16,7 @@ from ..errors import PcpinnError
 from .time_scheme import derivatives, gauss_points, radau_points
 
 SECOND = "second-difference"  # takes u_tt in the place of u_t (see problem/second_order.py)
+_ZERO = 1e-12  # entries of tables, which are computed
 STEPS = ("euler", "crank-nicolson", "bdf2", "radau", "gauss", SECOND)
 
 
@@ -57,6 +58,16 @@ class StepScheme:
         layers = np.concatenate([self.past, self.nodes])
         low, high = layers[0], layers[-1]
         return derivatives((layers - low) / (high - low), (np.asarray(places) - low) / (high - low))[0]
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether equations without a rate take values of the known time levels, too; Radau's, Euler's and BDF2 do not."""
+        return bool(np.abs(self.value[:, : self.history]).max() > _ZERO)
+
+    @property
+    def backwards(self) -> np.ndarray:
+        """(m,): the value at the start from those of the new time levels alone, by the polynomial through them."""
+        return derivatives(self.nodes, np.zeros(1))[0][0] if self.order > 1 else np.ones(1)
 
     @property
     def starter(self) -> StepScheme:

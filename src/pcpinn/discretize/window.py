@@ -21,7 +21,7 @@ from .constraints import Constraints, find_constraints
 from .equation import Nodes, distinct_points
 from .slab_checks import refuse_coordinate
 from .spatial_form import SpatialForm
-from .step_scheme import Layers
+from .step_scheme import Layers, StepScheme
 from .time_orders import check_start, refuse_second
 
 _PROBES = (0.0, 0.137, 0.5, 0.811)
@@ -95,14 +95,30 @@ class MarchSpace:
         heads = np.arange(layers)[:, None] * self.components + self.form.space.unknown_components
         return Nodes(self._points, np.tile(self._point_of, layers), heads.ravel())
 
-    def initial_values(self) -> Tensor:
-        """(n,) values at the start, from the conditions on "initial"; zero for fields without a rate, such as a pressure."""
+    @cached_property
+    def _given(self) -> Tensor:
+        """(n,) values at the start, from the conditions on "initial" and on the sides; NaN where nothing is given."""
         found = self._constraints(self.start_time, initial=True)
         value = np.full(self.size, np.nan)
         value[found.constrained] = np.where(found.master < 0, found.value, np.nan)
         slaves = found.master >= 0
         value[found.constrained[slaves]] = value[found.master[slaves]]
-        return torch.from_numpy(np.nan_to_num(value)).to(self.device)
+        return torch.from_numpy(value).to(self.device)
+
+    def initial_values(self) -> Tensor:
+        """(n,) values to step from: zero for fields without a rate, such as a pressure, which no step looks back at."""
+        return torch.nan_to_num(self._given)
+
+    def first_values(self, scheme: StepScheme, first: Tensor) -> Tensor | None:
+        """(n,) values at the start as an answer has them, from those of the first step's new time levels (m, n).
+
+        Fields without a rate have none that are given: theirs are those of the first step, continued backwards. None where all
+        are given, or where the scheme looks back at them, so that the first step follows from zero.
+        """
+        scheme, open_ = scheme.starter, self._given.isnan()
+        if not bool(open_.any()) or scheme.looks_back:
+            return None
+        return torch.where(open_, torch.from_numpy(scheme.backwards).to(first) @ first[: scheme.order], self._given)
 
     def prescribed(self, t: float) -> Tensor:
         """Values (c,) of the constrained degrees of freedom at a moment."""

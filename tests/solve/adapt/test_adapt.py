@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from over_time import ring
 
 import pcpinn as pc
 from pcpinn.discretize.discrete_equation import DiscreteEquation
@@ -188,3 +189,17 @@ def test_a_sudden_start_shortens_the_first_steps():
     )
     lengths = np.diff(found.steps.times)
     assert lengths[0] < 0.05 * lengths[-1]
+
+
+def test_fields_without_a_rate_need_no_short_first_steps():
+    """Their values at the start are those of the first step, continued; all steps stay of one length."""
+    problem = ring()
+    mesh = generate_mesh(problem.domain.shape, cells=(8,), periodic=problem.periodic_pairs)
+    steps = Steps("radau", 3, np.linspace(0, 1, 9))
+    found = adapt_march(problem, mesh, Elements(3), steps, (1e-3, 1e-3), Limits(60), Progress())
+    assert np.ptp(np.diff(found.steps.times)) < 1e-12
+    start = found.level.finest.at(np.zeros(1))[0]
+    space = found.level.space
+    of_w = space.unknown_components == 1
+    bend = -((2 * np.pi) ** 2) * np.sin(2 * np.pi * space.unknown_nodes[of_w, 0])
+    assert np.linalg.norm(start[of_w] - bend) < 2e-3 * np.linalg.norm(bend)

@@ -145,6 +145,31 @@ def test_periodic_in_the_network():
     np.testing.assert_allclose(ends[0], exact, atol=5e-3)
 
 
+@pytest.mark.parametrize("changes", [{}, {"scheme": "bdf2", "order": 1, "steps": 24}, {"time": "march", "window": 3}])
+def test_fields_without_a_rate_are_right_from_the_start(changes):
+    """w = -0.1 u_xx has no initial values: network and discrete march give it those that the first step implies."""
+    problem = Problem(
+        Interval(0, 1).over(0, 1),
+        fields=["u", "w"],
+        density=lambda x, u, w: (u.value, None),
+        flux=lambda x, u, w: (None, -0.1 * u.grad),
+        source=lambda x, u, w: (w.value, w.value),
+        boundary={
+            "left": {"u": Dirichlet(0.0), "w": Dirichlet(0.0)},
+            "right": {"u": Dirichlet(0.0), "w": Dirichlet(0.0)},
+            "initial": {"u": Initial(lambda x: torch.sin(torch.pi * x[0]))},
+        },
+    )
+    points = np.stack(np.meshgrid(np.linspace(0.1, 0.9, 9), [0.0, 0.02, 0.05, 0.5], indexing="ij"), -1).reshape(-1, 2)
+    u = np.sin(np.pi * points[:, 0]) * np.exp(-0.1 * np.pi**2 * points[:, 1])
+    truth = Reference(points, np.stack([u, 0.1 * np.pi**2 * u], axis=1), components=(0, 1))
+    solution = solve(problem, {**SMALL, **changes}, reference=truth)
+    rows = solution.result["march"]["errors_by_time"]
+    assert max(row["total"] for row in rows) < 0.05
+    assert max(row["training"] for row in rows) < 5e-4
+    assert max(row["discretisation"] for row in rows) < 0.05
+
+
 class Interrupted(Progress):
     """Stops like Ctrl-C in a given window."""
 

@@ -110,6 +110,9 @@ def march_discrete(
             U = _solve(window, known.repeat(steps.order, 1), kept)
         if U is None or not bool(torch.isfinite(U).all()):
             raise StepFailed(k, float(end))
+        if k == 0 and (start_values := space.first_values(steps, U)) is not None:
+            known = start_values[None]
+            values = [known.cpu().numpy()]
         last, known = torch.cat([known, U]), U[-1:]
         values.append(U.cpu().numpy())
         if told is not None:

@@ -63,10 +63,13 @@ class MarchErrors:
         self._place = self._place.ravel()
         self._matrices = [s.interpolation(places) for s in self.space.form.space.scalar]
         self._at_reference = np.full((len(reference.points), self.space.components), np.nan)
-        start = reference.points[:, -1] <= times[0] * (1 + 1e-12) + 1e-14
-        if start.any():
-            values = self._in_space(self.space.initial_values())
-            self._at_reference[start] = values[self._place[start]]
+        self._at_start = reference.points[:, -1] <= times[0] * (1 + 1e-12) + 1e-14
+        self._compare_start(self.space.initial_values())
+
+    def _compare_start(self, values: Tensor) -> None:
+        """Values (n,) at the start."""
+        if self._at_reference is not None and self._at_start.any():
+            self._at_reference[self._at_start] = self._in_space(values)[self._place[self._at_start]]
 
     def _in_space(self, u: Tensor) -> np.ndarray:
         """(n,) -> (places, C)."""
@@ -88,9 +91,12 @@ class MarchErrors:
         times = window.layers.layers
         for t, u, x in zip(times, U, X, strict=True):
             self._sums.append((float(t), float((weights * (u - x) ** 2).sum()), float((weights * x**2).sum())))
+        if window.layers.first and (values := self.space.first_values(self.plan.steps, X)) is not None:
+            self._compare_start(values)
+            other = Window(self.space, window.layers, torch.cat([other.known[:-1], values[None]]))
         if self._at_reference is not None:
             self._interpolate(other, X)
-        self._known = torch.cat([self._known, X])[-self.plan.steps.history :]
+        self._known = torch.cat([other.known, X])[-self.plan.steps.history :]
         self._after[self.windows] = (self._known, len(self._sums))
         self._after.pop(self.windows - self._remembered - 1, None)
 

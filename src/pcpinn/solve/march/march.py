@@ -39,7 +39,7 @@ from .descent import DescentSolver
 from .errors import MarchErrors
 from .kept import KeptP
 from .report import WindowReport
-from .start import fit_start, guesses_for, space_weights, spread_biases
+from .start import fit_start, guesses_for, refit_start, space_weights, spread_biases
 from .training import WindowTrainer, WindowTraining
 from .window import WindowSolver
 
@@ -157,6 +157,8 @@ def march(
                             options.time_limit, number, len(windows), training.seconds, checkpoint is not None
                         ) from None
                     raise
+                if first and (values := space.first_values(plan.steps, trainer.values())) is not None:
+                    thetas[0] = refit_start(network, thetas[0], space, plan, values, settings)
                 reports.append(report)
                 thetas.append(network.theta.detach().clone())
             U = trainer.values()

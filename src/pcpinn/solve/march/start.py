@@ -20,6 +20,8 @@ from ..loss import scaled_weights
 from ..settings import Settings
 from .deadline import Deadline
 
+_REFITS = 3  # least-squares steps: damping takes a little from each
+
 
 def spread_biases(network: DenseNetwork, seed: int) -> None:
     """Without sines and cosines as inputs: hidden biases from [-1, 1], since with none all features are odd about the centre."""
@@ -51,16 +53,9 @@ def fit_start(
     Raises:
         OutOfTime: when the time limit is over before that.
     """
-    nodes = space.nodes(1)
-    one = _single_head(network, plan)
-    weights, here, team = space_weights(space, settings), None, ALONE
-    if isinstance(P := settings.preconditioner, Schwarz):
-        fitted = fitted_to_levels(P, space, 1)
-        here, team = fitted.shards.here, fitted.team
-    values = initial.cpu().numpy()
-    operator = misfit(values, weights, one.theta.dtype, one.theta.device, here=here, team=team)
-    rescale_outputs(one, operator)
-    loss = LeastSquares(one, nodes.at(here), operator)
+    one = _single_head(network, network.theta.detach(), plan)
+    loss = _of_start(one, space, initial, settings)
+    rescale_outputs(one, loss.operator)
     optimiser, _ = make_optimiser(settings, one, loss.size)
     stopping = Stopping(
         settings.time.start_iterations,
@@ -79,19 +74,49 @@ def fit_start(
     with torch.no_grad():
         if not network.output_scale.ndim:
             network.output_scale.copy_(one.output_scale)
-        trunk = one.theta.detach()[: -one.head_size]
-        weight, bias = one.layers(one.theta.detach())[-1]
-        whole = network.theta.detach().clone()
-        whole[: len(trunk)] = trunk
-        w, b = network.layers(whole)[-1]
-        w.copy_(weight.repeat(plan.layers, 1))
-        b.copy_(bias.repeat(plan.layers))
-        network.theta.copy_(whole)
+        network.theta.copy_(_in_all_heads(network, one, plan))
     return network.theta.detach().clone()
 
 
-def _single_head(network: DenseNetwork, plan: Plan) -> DenseNetwork:
-    """A network with the same hidden layers, for one time level."""
+def refit_start(
+    network: DenseNetwork, theta: Tensor, space: MarchSpace, plan: Plan, values: Tensor, settings: Settings
+) -> Tensor:
+    """The weights theta of the start with another last layer: values (n,) of some fields are known after the first step only."""
+    one = _single_head(network, theta, plan)
+    with torch.no_grad():
+        for own, whole in zip(one.layers(one.theta)[-1], network.layers(theta)[-1], strict=True):
+            own.copy_(whole[: plan.components])
+        if not network.output_scale.ndim:
+            one.output_scale.copy_(network.output_scale)
+    loss, heads = _of_start(one, space, values, settings), HeadSolver()
+    for _ in range(_REFITS):
+        heads.step(loss, afresh=False)
+    return _in_all_heads(network, one, plan)
+
+
+def _of_start(one: DenseNetwork, space: MarchSpace, values: Tensor, settings: Settings) -> LeastSquares:
+    """How far a network of one time level is from values (n,)."""
+    here, team = None, ALONE
+    if isinstance(P := settings.preconditioner, Schwarz):
+        fitted = fitted_to_levels(P, space, 1)
+        here, team = fitted.shards.here, fitted.team
+    weights, theta = space_weights(space, settings), one.theta
+    operator = misfit(values.cpu().numpy(), weights, theta.dtype, theta.device, here=here, team=team)
+    return LeastSquares(one, space.nodes(1).at(here), operator)
+
+
+def _in_all_heads(network: DenseNetwork, one: DenseNetwork, plan: Plan) -> Tensor:
+    """Weights of the network with those of one time level for all of them."""
+    theta, whole = one.theta.detach(), network.theta.detach().clone()
+    trunk = theta[: -one.head_size]
+    whole[: len(trunk)] = trunk
+    for own, repeated in zip(one.layers(theta)[-1], network.layers(whole)[-1], strict=True):
+        repeated.copy_(own.repeat(plan.layers, *(1,) * (own.ndim - 1)))
+    return whole
+
+
+def _single_head(network: DenseNetwork, theta: Tensor, plan: Plan) -> DenseNetwork:
+    """A network with the hidden layers of theta, for one time level."""
     lower = (network.centre - network.half_width).tolist()
     upper = (network.centre + network.half_width).tolist()
     one = DenseNetwork(
@@ -102,7 +127,7 @@ def _single_head(network: DenseNetwork, plan: Plan) -> DenseNetwork:
         one.frequencies.copy_(network.frequencies)
         if network.output_scale.ndim:
             one.output_scale = network.output_scale[: plan.components].clone()
-        trunk = network.theta.detach()[: -network.head_size]
+        trunk = theta[: -network.head_size]
         one.theta[: len(trunk)] = trunk
     return one
 
