@@ -158,10 +158,9 @@ def mass_matrix(discretisation: Discretisation) -> sp.csr_matrix:
 def space_mass(space: Space) -> sp.csr_matrix:
     """Mass matrix of a finite element space, component by component."""
     found: dict[int, sp.csr_matrix] = {}
-    for scalar in space.scalar:
+    for scalar, (phi, _) in zip(space.scalar, space.tables, strict=True):
         if id(scalar) in found:
             continue
-        phi, _ = scalar.tabulate(space.quadrature.X)
         local = np.einsum("cq,qi,qj->cij", np.broadcast_to(space.quadrature.dx, space.quadrature.x.shape[:2]), phi, phi)
         rows = np.broadcast_to(scalar.cell_nodes[:, :, None], local.shape)
         columns = np.broadcast_to(scalar.cell_nodes[:, None, :], local.shape)

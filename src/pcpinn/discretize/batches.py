@@ -95,7 +95,7 @@ def cell_batches(space: Space, first: int = 0, end: int | None = None) -> Iterat
     cells, q = quadrature.dx.shape
     width = q * space.components**2 * (1 + space.mesh.dimension) ** 2
     step = max(1, _CHUNK_ENTRIES // width)
-    tables = {id(s): s.tabulate(quadrature.X) for s in space.scalar}
+    tables = {id(s): table for s, table in zip(space.scalar, space.tables, strict=True)}
     end = cells if end is None else end
     for start in range(first, end, step):
         part = slice(start, min(start + step, end))

@@ -192,6 +192,12 @@ class Space:
         return Quadrature(np.ascontiguousarray(x), np.ascontiguousarray(dx), np.ascontiguousarray(inverse), X)
 
     @cached_property
+    def tables(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """By component, its shape functions and their reference gradients at the points of quadrature: (q, b), (q, b, d)."""
+        made = {id(s): s.tabulate(self.quadrature.X) for s in self.scalar}
+        return [made[id(s)] for s in self.scalar]
+
+    @cached_property
     def unknown_nodes(self) -> np.ndarray:
         """(N, d) position of each degree of freedom."""
         return np.concatenate([s.nodes for s in self.scalar])
@@ -207,7 +213,7 @@ class Space:
         w = np.zeros(self.size)
         volume = self.quadrature.dx.sum()
         for k, space in enumerate(self.scalar):
-            phi, _ = space.tabulate(self.quadrature.X)
+            phi, _ = self.tables[k]
             local = self.quadrature.dx @ phi**2  # (c, b)
             part = np.bincount(space.cell_nodes.ravel(), local.ravel(), minlength=space.size)
             w[self.offsets[k] : self.offsets[k + 1]] = part * (volume / part.sum())

@@ -28,8 +28,7 @@ def prolongation(source: Space, target: Space) -> sp.csr_matrix:
 
 def values_in_cells(space: Space, component: int, u: np.ndarray) -> np.ndarray:
     """(c, q) a component of u (N,) at the points of quadrature."""
-    scalar = space.scalar[component]
-    phi, _ = scalar.tabulate(space.quadrature.X)
+    scalar, (phi, _) = space.scalar[component], space.tables[component]
     return u[space.offsets[component] + scalar.cell_nodes] @ phi.T
 
 
@@ -44,8 +43,7 @@ def squares(space: Space, u: np.ndarray) -> np.ndarray:
 
 def gradients(space: Space, component: int, u: np.ndarray) -> np.ndarray:
     """(c, q, d) the gradient of a component of u (N,) at the points of quadrature."""
-    quadrature, scalar = space.quadrature, space.scalar[component]
-    _, dphi = scalar.tabulate(quadrature.X)  # (q, b, d)
+    quadrature, scalar, (_, dphi) = space.quadrature, space.scalar[component], space.tables[component]
     reference = np.einsum("cb,qbi->cqi", u[space.offsets[component] + scalar.cell_nodes], dphi)
     inverse = quadrature.inverse_jacobian
     return np.einsum("cqi,cqid->cqd", reference, np.broadcast_to(inverse, (*quadrature.dx.shape, *inverse.shape[2:])))
@@ -80,7 +78,7 @@ def mass_times(space: Space, u: np.ndarray) -> np.ndarray:
     quadrature = space.quadrature
     result = np.zeros(space.size)
     for k, scalar in enumerate(space.scalar):
-        phi, _ = scalar.tabulate(quadrature.X)
+        phi, _ = space.tables[k]
         numbers = space.offsets[k] + scalar.cell_nodes
         local = (quadrature.dx * (u[numbers] @ phi.T)) @ phi  # (c, b)
         result += np.bincount(numbers.ravel(), local.ravel(), minlength=space.size)

@@ -17,8 +17,9 @@ from pcpinn.problem.first_order import first_order
 from pcpinn.progress import Progress
 from pcpinn.solve.adapt.level import Elements, marked
 from pcpinn.solve.adapt.limits import Limits
+from pcpinn.solve.adapt.marches import Steps
 from pcpinn.solve.adapt.space import adapt
-from pcpinn.solve.adapt.steps import Steps, adapt_march
+from pcpinn.solve.adapt.steps import adapt_march
 from pcpinn.solve.adapt.trust import LEAST_TRUST, trust
 
 PI = torch.pi

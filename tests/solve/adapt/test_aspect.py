@@ -9,8 +9,8 @@ import torch
 import pcpinn as pc
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.solve.adapt.level import Elements
+from pcpinn.solve.adapt.marches import space_of
 from pcpinn.solve.adapt.stepping import march_discrete
-from pcpinn.solve.adapt.steps import space_of
 
 aspect = importlib.import_module("pcpinn.solve.adapt.aspect")
 

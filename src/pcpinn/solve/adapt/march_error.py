@@ -23,8 +23,8 @@ from ..finer import CUT
 from ..followed import followed
 from ..settings import Settings
 from .level import Elements
+from .marches import PLACES, WEIGHTS, space_of
 from .stepping import DiscreteMarch, march_discrete
-from .steps import PLACES, WEIGHTS, space_of
 
 _MOMENTS = 40  # at most so many moments at which a network is compared
 _VALUES = 2e7  # at most so many values of the finer march

@@ -24,13 +24,14 @@ from ..followed import looked_at
 from ..march.march import march
 from ..refinement import refined_everywhere
 from .accuracy import limits_of
-from .fields import counted, scales
+from .fields import counted, counts, scales
 from .first_march import first_march
 from .level import Elements
 from .limits import Limits
 from .march_error import march_distances
+from .marches import Marches, MarchPair, Steps
 from .plan_file import MarchPlan
-from .steps import AdaptedMarch, Steps, adapt_march, march_level
+from .steps import AdaptedMarch, adapt_march
 from .unfinished import Unfinished
 from .unseen import SAFE, cut_first, say_unseen
 from .wish import DEGREE, Wish, first_mesh
@@ -192,17 +193,21 @@ def _errors(
 ) -> dict[str, float]:
     """Estimated relative L2 error over space and time of a march of networks, by field.
 
-    A network that was trained on finer cells than were planned is compared with marches on these, where that is cheap: those of
-    the plan might be further off than the network is.
+    A network that was trained on finer cells than were planned, and is nearer to the finest march of the plan than the base of
+    the plan is, is compared with marches on these cells, where that is cheap: those of the plan might be further off than it is.
     """
-    level, mesh = adapted.level, solution.mesh
+    pair: MarchPair = adapted.level
+    mesh, network = solution.mesh, solution.network
+    distances = march_distances(pair.finest, network)
     if (
         problem.dimension == 1
         and isinstance(mesh, SlabMesh)
-        and mesh.space.cell_count > level.base.space.mesh.cell_count
+        and mesh.space.cell_count > pair.base.space.mesh.cell_count
+        and (distances < pair.errors)[counts(problem)].any()
     ):
         progress.stage("error estimate: marches on the cells of the network")
         with contextlib.suppress(PcpinnError):
-            level = march_level(problem, mesh.space, elements, adapted.steps, progress, limits, quiet=True)
-    total = march_distances(level.finest, solution.network) + (1 / adapted.trust - 1) * level.errors
+            pair = Marches(problem, elements, progress, limits).pair(mesh.space, adapted.steps)
+            distances = march_distances(pair.finest, network)
+    total = distances + (1 / adapted.trust - 1) * pair.errors
     return dict(zip((f.name for f in problem.unknowns), total.tolist(), strict=True))

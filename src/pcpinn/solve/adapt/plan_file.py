@@ -16,9 +16,10 @@ from ...problem.problem import Problem
 from ...solution.folder import mesh_from_tensors, mesh_tensors
 from .inverses import Inverses
 from .level import Elements, Level
+from .marches import MarchLevel, Steps, space_of
 from .space import Adapted
 from .stepping import DiscreteMarch
-from .steps import AdaptedMarch, MarchLevel, Steps, space_of
+from .steps import AdaptedMarch
 
 _MOST = 4e7  # values; a larger plan is made again
 
@@ -97,7 +98,7 @@ class MarchPlan:
         mesh, steps = _mesh(contents, "mesh", path), replace(self._steps, times=tensors["times"].copy())
         own = space_of(self._problem, mesh, self._elements, steps.times)
         finer = space_of(*self._elements.raised(self._problem, mesh), steps.times)
-        level = []
+        level = {}
         for name, space, order in (
             ("base", own, steps.order),
             ("finer", finer, steps.order),
@@ -106,9 +107,9 @@ class MarchPlan:
             values, scheme = tensors[name].copy(), step_scheme(steps.scheme, order)
             if values.shape != (1 + (len(steps.times) - 1) * order, space.size):
                 raise ValueError(f"{name} does not fit its mesh")
-            level.append(DiscreteMarch(space, scheme, steps.times, values))
+            level[name] = DiscreteMarch(space, scheme, steps.times, values)
         return AdaptedMarch(
-            MarchLevel(*level),
+            MarchLevel(**level),
             mesh,
             steps,
             float(facts["trust"]),

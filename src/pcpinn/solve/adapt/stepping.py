@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -21,6 +22,7 @@ _TOLERANCE = 1e-9
 _STEPS = 25
 _KEPT = 12  # factors of steps of different lengths that are kept, where matrices are constant
 _RELINEARISED = 4
+_TABLES = 8  # of interpolation that are kept
 
 
 class StepFailed(PcpinnError):
@@ -66,15 +68,28 @@ class DiscreteMarch:
 
     def within(self, step: int, places: np.ndarray) -> np.ndarray:
         """(k, n) values at places (k,) of a step, from 0 at its start to 1 at its end, by the scheme's polynomial."""
-        first, m = step * self.scheme.order, self.scheme.order
-        return self.scheme.interpolation(places) @ self.values[first : first + m + 1]
+        first, m, key = step * self.scheme.order, self.scheme.order, places.tobytes()
+        if key not in self._tables:  # the same places are asked for in every step
+            if len(self._tables) >= _TABLES:
+                self._tables.clear()
+            self._tables[key] = self.scheme.interpolation(places)
+        return self._tables[key] @ self.values[first : first + m + 1]
+
+    @cached_property
+    def _tables(self) -> dict[bytes, np.ndarray]:
+        return {}
 
     def at(self, times: np.ndarray) -> np.ndarray:
         """(k, n) values at moments (k,)."""
         step = np.clip(np.searchsorted(self.times, times, side="left") - 1, 0, len(self.times) - 2)
         start, length = self.times[step], np.diff(self.times)[step]
         places = np.clip((times - start) / length, 0.0, 1.0)
-        return np.concatenate([self.within(int(s), np.array([p])) for s, p in zip(step, places, strict=True)])
+        result, m = np.empty((len(times), self.values.shape[1])), self.scheme.order
+        table = self.scheme.interpolation(places)
+        for s in np.unique(step):
+            own = step == s
+            result[own] = table[own] @ self.values[s * m : (s + 1) * m + 1]
+        return result
 
 
 def march_discrete(
@@ -152,7 +167,7 @@ def _solve(window: Window, guess: Tensor, kept: dict[float, StageSolver]) -> Ten
             _STEPS,
             damped=False,
             at_hand=at_hand,
-            refresh=1 if constant else _RELINEARISED,
+            refresh=_STEPS if constant else _RELINEARISED,
         )
         if not found.converged and not constant:
             found = newton(window, guess, invert, _TOLERANCE, _STEPS, damped=True)
