@@ -20,7 +20,7 @@ from pcpinn.solve.adapt.limits import Limits
 from pcpinn.solve.adapt.marches import Steps
 from pcpinn.solve.adapt.space import adapt
 from pcpinn.solve.adapt.steps import adapt_march
-from pcpinn.solve.adapt.trust import LEAST_TRUST, trust
+from pcpinn.solve.adapt.trust import FIRST_TRUST, LEAST_TRUST, trust
 
 PI = torch.pi
 
@@ -204,3 +204,14 @@ def test_fields_without_a_rate_need_no_short_first_steps():
     of_w = space.unknown_components == 1
     bend = -((2 * np.pi) ** 2) * np.sin(2 * np.pi * space.unknown_nodes[of_w, 0])
     assert np.linalg.norm(start[of_w] - bend) < 2e-3 * np.linalg.norm(bend)
+
+
+@pytest.mark.parametrize(("target", "trusted"), [(1e-4, FIRST_TRUST), (0.1, LEAST_TRUST)])
+def test_a_single_level_is_trusted_only_where_nothing_can_be_claimed_by_it(target, trusted):
+    problem = ring()
+    mesh = generate_mesh(problem.domain.shape, cells=(4,), periodic=problem.periodic_pairs)
+    steps = Steps("radau", 3, np.linspace(0, 1, 3))
+    no_memory = Limits(60, memory=1e-9)
+    found = adapt_march(problem, mesh, Elements(2), steps, (target, target), no_memory, Progress())
+    assert (len(found.history), found.limited_by) == (1, "memory")
+    assert found.trust == trusted

@@ -15,7 +15,7 @@ from .level import TINY, Elements, marked
 from .limits import Limits
 from .marches import Marches, MarchLevel, Steps, TooLong
 from .stepping import StepFailed
-from .trust import LEAST_TRUST, trust
+from .trust import FIRST_TRUST, LEAST_TRUST, trust
 
 _BULK = 0.7
 _FEW = 0.4  # and where that is too much
@@ -122,6 +122,8 @@ def adapt_march(
             break
         limits.mark()
         mesh, steps = wishes[refusals.index(None)]
+    if len(levels) == 1 and _hopeless(levels[0], targets):
+        part = FIRST_TRUST
     last = levels[-1].base  # of the last level that was solved
     coarser = [(m.base.space.mesh, replace(steps, times=m.base.times)) for m in levels[:-1]]
     return AdaptedMarch(
@@ -185,6 +187,11 @@ def _shortened(steps: Steps, by_step: np.ndarray, too_large: float, far: bool) -
         wanted = np.log2(np.maximum(by_step / np.maximum(share, TINY), 1.0) * max(too_large, 1.0) ** 2) / power
     often = np.clip(np.ceil(np.nan_to_num(wanted, nan=1.0)), 1, 1 if far else _MOST_HALVINGS).astype(int)
     return steps.halved(chosen, often)
+
+
+def _hopeless(level: MarchLevel, targets: tuple[float, float]) -> bool:
+    """Whether a level is so far off that nothing is claimed by it: a likely estimate is worth more then than a cautious one."""
+    return level.largest(level.errors) > 2 * sum(targets)
 
 
 def _trust(levels: list[MarchLevel]) -> float:
