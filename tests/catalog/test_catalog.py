@@ -35,6 +35,16 @@ def discretisation_error(entry, preset, changes):
     return compare(discretisation.interpolate(u, reference.points), reference, names)["l2re"]
 
 
+@pytest.mark.parametrize("name", ["gs", "ks", "ns2d-c", "ns2d-cg", "ns2d-lt", "wave2d-cg", "wave2d-long"])
+def test_fields_that_count_are_those_of_the_reference(name):
+    """Else an estimated error, the largest over the fields, is one of other fields than the true error."""
+    entry = CATALOG.find(name)
+    problem = entry.problem()
+    fields = [f for f in problem.unknowns for _ in range(f.components)]
+    compared = {fields[k].name for k in entry.reference().components}
+    assert compared == {f.name for f in fields if not f.auxiliary}
+
+
 @pytest.mark.parametrize("entry", CATALOG, ids=CATALOG.names())
 def test_anatomy(entry):
     assert tuple(entry.presets)[:3] == PRESETS

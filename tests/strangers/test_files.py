@@ -180,6 +180,15 @@ def tolerance(stranger):
 
 
 @pytest.mark.parametrize("name", FILES)
+def test_fields_that_count_are_compared(name):
+    """The estimate is of the worst of them, so the truth has to be of all."""
+    stranger = load(name)
+    fields = [f for f in stranger.problem.unknowns for _ in range(f.components)]
+    compared = {fields[k].name for k in stranger.reference.components}
+    assert compared == {f.name for f in fields if not f.auxiliary}
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_it_loads_and_says_what_it_is(name):
     stranger = load(name)
     assert len(stranger.names["__doc__"].splitlines()) > 2

@@ -38,7 +38,7 @@ def problem() -> Problem:
         density=lambda x, u, w: (u.value, None),
         flux=lambda x, u, w: (-_DAMPING * w.grad, u.grad),
         source=source,
-        fields=[Field("u"), Field("w")],
+        fields=[Field("u"), Field("w", auxiliary=True)],
         boundary={
             "left": {"u": Periodic("right"), "w": Periodic("right")},
             "initial": {"u": Initial(lambda x: torch.cos(x[0]) * (1 + torch.sin(x[0])))},

@@ -40,7 +40,7 @@ def problem(fields: float = 2) -> Problem:
         density=density,
         flux=lambda x, u, v: (None, u.grad),
         source=lambda x, u, v: (-v.value, None),
-        fields=[Field("u"), Field("v")],
+        fields=[Field("u"), Field("v", auxiliary=True)],
         boundary={
             "sides": {"u": Neumann(0.0), "v": Neumann(0.0)},
             "initial": {

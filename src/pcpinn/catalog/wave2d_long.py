@@ -45,7 +45,7 @@ def problem() -> Problem:
 
     return Problem(
         Rectangle((0.0, 0.0), (1.0, 1.0), name="sides").over(0.0, _END),
-        fields=(Field("u"), Field("v")),
+        fields=(Field("u"), Field("v", auxiliary=True)),
         density=lambda x, u, v: (u.value, _FAST * v.value),
         flux=flux,
         source=lambda x, u, v: (-_FAST * v.value, None),
