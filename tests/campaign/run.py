@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import torch
+from bases import preload
 from fuzzers import data, folders, meshes, problem_files, resources, settings
 from hard import problems
 from kills import kills
@@ -23,13 +24,16 @@ INPUTS, HARD = "mutated inputs", "wrong or hard problems"
 FUZZERS = {f.__name__: f for f in (kills, folders, meshes, settings, data, problem_files, resources, problems)}
 ALL = FUZZERS | {"selftest": selftest}
 KINDS = dict.fromkeys(FUZZERS, INPUTS) | {"kills": "kills", "problems": HARD}
-TURN = {
-    "meshes": 30,
-    "data": 12,
+TURN = {  # trials in a row: some 70 turns reach the goals
+    "kills": 5,
     "folders": 12,
-    "settings": 20,
-    "problem_files": 6,
-}  # trials in a row; the others, which are slow, have one
+    "meshes": 22,
+    "settings": 16,
+    "data": 15,
+    "problem_files": 5,
+    "resources": 2,
+    "problems": 3,
+}
 
 
 def trial(name, seed, place, cache):
@@ -90,6 +94,7 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(1)
     folder = options.folder.absolute()
+    preload(folder / "bases")
     if options.seed is not None:
         row, failure = trial(options.only[0], options.seed, folder / "again", folder / "bases")
         print(row["what"], failure or "ok", sep="\n")

@@ -215,15 +215,18 @@ class WholeNewton(Newton):
 
     def _keep(self) -> Kept | None:
         """The present P, if it is good for the new matrix."""
-        operator, place = preconditioned(self.loss), self.place
+        place = self.place
         if self.rules.linearisation == "linear-part" or not place.steps[-1].accepted:
             return _kept(self.loss)
-        d = self.equation.discretisation
-        quality = estimate_quality(
-            place.system.A, self._apply, d.unknown_nodes, operator.all_weights, np.asarray(d.unknown_components)
-        )
-        good = quality.smooth <= max(_GOOD_P, place.built_quality)
-        return replace(_kept(self.loss), quality=quality) if good else None
+        kept = self._kept_for(place.system)
+        assert kept.quality is not None
+        return kept if kept.quality.smooth <= max(_GOOD_P, place.built_quality) else None
+
+    def _kept_for(self, system: Linearisation) -> Kept:
+        """The present P, with its quality for another matrix."""
+        d, weights = self.equation.discretisation, preconditioned(self.loss).all_weights
+        quality = estimate_quality(system.A, self._apply, d.unknown_nodes, weights, np.asarray(d.unknown_components))
+        return replace(_kept(self.loss), quality=quality)
 
     def _damping(self) -> float:
         """Length of the step; 1 where P is too far from A to tell."""
@@ -313,7 +316,9 @@ class WholeNewton(Newton):
         if packed.at is not None:
             place.system = linearised_system(equation, packed.at, A)
             damped = place.system.damped(place.steps[-1].damping)
-            self.loss = self.make_step(damped, network, settings, kept=_kept(self.loss), rescale=False)
+            elsewhere = place.steps[-1].preconditioner == "kept" and self.rules.linearisation == "newton"
+            kept = self._kept_for(place.system) if elsewhere else _kept(self.loss)
+            self.loss = self.make_step(damped, network, settings, kept=kept, rescale=False)
         self.place, self.state, self._snapshot = place, snapshot.state, snapshot
         self._before = snapshot.context["before"].to(self._before)
         if self.checkpoints is not None:
