@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 
+from ..errors import PcpinnError
 from .prior import FieldPrior, Hyper
 
 _KEPT = 200  # products of blocks that are remembered
@@ -93,7 +94,7 @@ class Linearised:
         pieces, e = self._pieces(hypers)
         M = np.block([[self._product(a, b) for b in pieces] for a in pieces])
         M[np.diag_indices_from(M)] += 1.0
-        factor = la.cho_factor(M, lower=True)
+        factor = _cholesky(M)
         right = np.concatenate([a.scale * (a.columns.T @ e) for a in pieces])
         value = -0.5 * (e @ e - right @ la.cho_solve(factor, right)) - float(np.log(np.diag(factor[0])).sum())
         for i, (block, hyper) in enumerate(zip(self.blocks, hypers, strict=True)):
@@ -140,7 +141,7 @@ class Linearised:
         B, e, modes = self._assemble(hypers)
         M = B.T @ B
         M[np.diag_indices_from(M)] += 1.0
-        factor = la.cho_factor(M, lower=True)
+        factor = _cholesky(M)
         return B, e, modes, factor, la.cho_solve(factor, B.T @ e)
 
     def _at_nodes(
@@ -275,6 +276,20 @@ class Linearised:
         return self._products[key] * a.scale[:, None] * b.scale
 
 
+def _cholesky(M: np.ndarray) -> Any:
+    """Factors of a positive matrix.
+
+    Raises:
+        PcpinnError: where products of the problem's numbers are beyond what numbers can be.
+    """
+    if not np.isfinite(M).all():
+        raise PcpinnError(
+            "the posterior cannot be computed: values of the data or the equations, squared, are not finite",
+            "write the problem in units in which its values are neither huge nor tiny",
+        )
+    return la.cho_factor(M, lower=True)
+
+
 def _effective(B: np.ndarray, factor: Any) -> float:
     return float(np.trace(la.cho_solve(factor, B.T @ B)))
 
@@ -309,7 +324,7 @@ def relevant(
     for _ in range(steps):
         at = [*range(background), *(background + j for j in active)]
         M = gram[np.ix_(at, at)] + np.diag([1.0] * background + [1 / v for v in active.values()])
-        factor = la.cho_factor(M, lower=True)
+        factor = _cholesky(M)
         R = gram[:, at]
         s = np.diag(gram) - np.einsum("ij,ji->i", R, la.cho_solve(factor, R.T))
         q = right - R @ la.cho_solve(factor, right[at])

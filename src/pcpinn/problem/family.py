@@ -39,6 +39,8 @@ class Family:
                 "give a function that makes it: infer(lambda a: Problem(..., flux=lambda x, u: a(x) * u.grad), ...)",
             )
         for name, unknown in unknowns.items():
+            if not isinstance(name, str):
+                raise PcpinnError(f"the name of an unknown is {name!r}", "use a word: unknowns={'a': ...}")
             if not isinstance(unknown, Parameter | Coefficient):
                 raise PcpinnError(f"unknown {name!r} is {unknown!r}", "use pcpinn.Parameter or pcpinn.Coefficient")
         if not unknowns:
