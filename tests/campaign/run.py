@@ -3,6 +3,7 @@
 python tests/campaign/run.py --minutes 30                    all fuzzers in turn, from the first seeds not tried yet
 python tests/campaign/run.py --trials 20 --only folders      so many trials of one
 python tests/campaign/run.py --only folders --seed 17        one trial again; its files stay in FOLDER/again
+python tests/campaign/run.py --failed                        all trials again that failed when they were last tried
 """
 
 import argparse
@@ -47,6 +48,21 @@ def trial(name, seed, place, cache):
     return row, failure
 
 
+def again(folder):
+    """Those that failed, once more: the fuzzers are the same, what they try may have been corrected."""
+    ledger = Ledger(folder)
+    for row in ledger.failures:
+        _try(ledger, folder, row["fuzzer"], int(row["seed"]))
+    return ledger
+
+
+def _try(ledger, folder, name, seed):
+    row, failure = trial(name, seed, folder / "trial", folder / "bases")
+    ledger.add(**row)
+    if failure:
+        keep(folder, row, failure)
+
+
 def campaign(folder, sizes, minutes):
     """Trials in turn until the time is over, or so many of each fuzzer as its size says."""
     ledger, end = Ledger(folder), time.monotonic() + 60 * minutes
@@ -56,12 +72,8 @@ def campaign(folder, sizes, minutes):
             for _ in range(TURN.get(name, 1)):
                 if time.monotonic() >= end or done[name] >= size:
                     break
-                seed = ledger.next_seed(name)
-                row, failure = trial(name, seed, folder / "trial", folder / "bases")
-                ledger.add(**row)
+                _try(ledger, folder, name, ledger.next_seed(name))
                 done[name] += 1
-                if failure:
-                    keep(folder, row, failure)
     return ledger
 
 
@@ -90,6 +102,7 @@ def main():
     parser.add_argument("--sizes", help="folders=20,meshes=30: trials of some fuzzers")
     parser.add_argument("--only", action="append", choices=list(ALL))
     parser.add_argument("--seed", type=int)
+    parser.add_argument("--failed", action="store_true", help="try again what failed")
     parser.add_argument("--totals", type=Path, help="also write the table to this file, as CSV")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -102,7 +115,7 @@ def main():
     sizes = dict.fromkeys(options.only or FUZZERS, options.trials)
     if options.sizes:
         sizes = {name: int(size) for name, size in (part.split("=") for part in options.sizes.split(","))}
-    ledger = campaign(folder, sizes, options.minutes)
+    ledger = again(folder) if options.failed else campaign(folder, sizes, options.minutes)
     totals = ledger.totals(KINDS)
     show(totals)
     if options.totals:
