@@ -176,13 +176,13 @@ def infer_adjoint(penalty: str, method: str, *arguments: Any, **options: Any) ->
 def _nodal(run: _Run, equations: Equations, state: State, descent: Descent) -> tuple[InverseSolution, list[float]]:
     """An answer from nodal values, and the misfits of the sets of data; its record is still empty."""
     coefficients: dict[str, np.ndarray] = {}
-    parameters: dict[str, np.ndarray] = {}
+    parameters: dict[str, Any] = {}
     for name, unknown in run.family.unknowns.items():
         columns = list(run.family.columns(name))
         if isinstance(unknown, Coefficient):
             coefficients[name] = state.c[:, columns[0]]
         else:
-            parameters[name] = state.c[0, columns]
+            parameters[name] = state.c[0, columns] if unknown.is_vector else state.c[0, columns[0]]
     form = equations.discretisation
     plain = Solution(
         nodal_u(form, state.u), run.family.base.unknowns, run.mesh, Result(), descent.history, run.settings.to_dict()

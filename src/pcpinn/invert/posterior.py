@@ -189,13 +189,13 @@ class Linearised:
         """Each block's kind of process against the others it may have, each with the length and scale that suit it."""
         return max([hypers, *self.of_other_kinds(hypers)], key=self.evidence)
 
-    def of_other_kinds(self, hypers: Sequence[Hyper | None]) -> list[list[Hyper | None]]:
+    def of_other_kinds(self, hypers: Sequence[Hyper | None], doubts: bool = False) -> list[list[Hyper | None]]:
         """The same with each other kind of process in one block, each with the length and scale that suit it."""
         return [
             self._search([*hypers[:i], other, *hypers[i + 1 :]], 0.3)
             for i, (block, own) in enumerate(zip(self.blocks, hypers, strict=True))
             if block.prior is not None and own is not None
-            for other in block.prior.alternatives(own)
+            for other in block.prior.alternatives(own, doubts)
         ]
 
     def _fixed(self, i: int) -> bool:

@@ -127,7 +127,7 @@ def _facts(run: Inference, solution: InverseSolution) -> dict[str, Any]:
         "noise_raised": _raised(run),
         "coefficients": list(solution.coefficients),
         "boundaries": boundary_coefficients(run),
-        "values": {n: v.tolist() for n, v in solution.parameters.items()},
+        "values": {n: np.asarray(v).tolist() for n, v in solution.parameters.items()},
     }
     if run.choice is not None and solution.uncertainty is not None:
         facts["effective"] = solution.uncertainty.effective
@@ -145,7 +145,7 @@ def _facts(run: Inference, solution: InverseSolution) -> dict[str, Any]:
             )
         facts["priors"] = chosen_hypers(run.choice)
         facts["prior_of"] = {n: p.link.name for n, p in run.discrete.coefficients.items() if p is not None}
-        facts["std"] = {n: solution.std(n).tolist() for n in solution.parameters}
+        facts["std"] = {n: np.asarray(solution.std(n)).tolist() for n in solution.parameters}
         if run.truth is not None:
             facts["expected_l2re"] = expected_error(solution.uncertainty, solution.names, run.truth)
     return facts
