@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pcpinn.invert.posterior import Block, Linearised, relevant
-from pcpinn.invert.prior import SMOOTH, FieldPrior, Hyper, matern, squared_exponential
+from pcpinn.invert.prior import KERNELS, SMOOTH, FieldPrior, Hyper, matern, squared_exponential
 
 
 def line(count=30):
@@ -105,7 +105,7 @@ def test_evidence_finds_the_scale_and_length_of_a_sample():
 def test_evidence_finds_the_kernel_of_a_sample(kernel):
     """Whichever the search begins with; the answer has at least the evidence of either kernel alone."""
     x = line(60)
-    K = SMOOTH[kernel](np.abs(x - x.T) / 0.2) + 1e-10 * np.eye(60)
+    K = KERNELS[kernel](np.abs(x - x.T) / 0.2) + 1e-10 * np.eye(60)
     sample = np.linalg.cholesky(K) @ np.random.default_rng(4).normal(size=60)
     J, G = np.eye(60) / 1e-3, np.zeros((1, 60))
     found = {}
