@@ -26,8 +26,8 @@ LOCAL = 3.0  # a process that varies more where the answer is large: by this, pe
 _NEAR = 0.3  # parts of the first length over which that is averaged
 _LONGER = 0.2  # by which a local process may be longer than the first one, as a logarithm
 _LOCAL_COST = 3.0  # log evidence that it has to earn, since it has seen the answer
-_NEVER_STILL = 1.75  # power of small scales in their density per logarithm: 1 is flat in scales, 2 in their squares
-_DOUBT = 0.4  # log evidence that rough processes have ahead
+_NEVER_STILL = 1.6  # power of small scales in their density per logarithm: 1 is flat in scales, 2 in their squares
+_DOUBT = 0.2  # log evidence that rough processes have ahead
 
 
 def squared_exponential(r: np.ndarray) -> np.ndarray:
