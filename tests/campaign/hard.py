@@ -13,6 +13,7 @@ import pcpinn as pc
 TRUSTED = 3.0  # an estimate may be this much too small
 FLOOR = 1e-6  # errors below this are not held against an estimate
 _SETTINGS = {"width": 16, "depth": 1, "device": "cpu", "time_limit": 12.0, "iterations": 60}
+_NOTHING_KNOWN = 1.0  # an estimate of so much says that the answer is worth nothing
 _ASKED = (0.1, 0.03, 0.01)
 
 
@@ -43,7 +44,7 @@ def _must_not_be_sure(hard, size, asked):
         return
     u = hard.exact(hard.points)
     error = float(np.linalg.norm(solution(hard.points).ravel() - u) / np.linalg.norm(u))
-    if error > TRUSTED * estimate and error > FLOOR:
+    if error > TRUSTED * estimate and error > FLOOR and estimate < _NOTHING_KNOWN:
         raise AssertionError(f"confident and wrong: estimate {estimate:.1e}, error {error:.1e}")
 
 

@@ -97,8 +97,8 @@ def affordable_estimate(
         return None
     if found.unseen > _MATTERS * found.estimate:
         progress.note(
-            "coefficients vary inside cells, and cells that follow them would be too many: the error estimate is a guess; "
-            "take finer cells, or average the coefficients"
+            "coefficients or boundary data vary inside cells, and cells that follow them would be too many: the error estimate "
+            "is a guess; take finer cells, or average them"
         )
     return found
 
