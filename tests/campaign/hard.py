@@ -12,7 +12,7 @@ import pcpinn as pc
 
 TRUSTED = 3.0  # an estimate may be this much too small
 FLOOR = 1e-6  # errors below this are not held against an estimate
-_SETTINGS = {"width": 16, "depth": 1, "device": "cpu", "time_limit": 12.0, "iterations": 60}
+_SETTINGS = {"width": 12, "depth": 1, "device": "cpu", "time_limit": 4.0, "iterations": 40}
 _NOTHING_KNOWN = 1.0  # an estimate of so much says that the answer is worth nothing
 _ASKED = (0.1, 0.03, 0.01)
 
@@ -24,7 +24,7 @@ def problems(seed, folder, cache):
         what, make = _wrong(random)
         return what, in_fork(lambda: _must_be_refused(make, what), folder, (pc.PcpinnError,)), ""
     hard = random.choice(TRUTHS)(random)
-    asked = random.choice(_ASKED) if random.random() < 0.25 else None
+    asked = random.choice(_ASKED) if random.random() < 0.2 else None
     size = random.choice(hard.sizes)
     how = f"{size} cells" if asked is None else f"to {asked:g}"
     work = lambda: _must_not_be_sure(hard, size, asked)  # noqa: E731
@@ -38,7 +38,7 @@ def _must_not_be_sure(hard, size, asked):
         if asked is None:
             solution = pc.solve(hard.problem, _SETTINGS, **hard.on(size), certify=True)
         else:
-            solution = pc.solve(hard.problem, accuracy=asked, time_limit=15.0, device="cpu")
+            solution = pc.solve(hard.problem, accuracy=asked, time_limit=6.0, device="cpu")
     estimate = solution.result["errors"]["estimate"]
     if estimate is None:
         return

@@ -144,7 +144,7 @@ def infer_adjoint(penalty: str, method: str, *arguments: Any, **options: Any) ->
     )
     reduced = reduced if penalty == "none" else reduced.with_penalty()
     run.begin()
-    descent = Descent(reduced, settings.optimiser.iterations, settings.run.time_limit, run.progress)
+    descent = Descent(reduced, settings.optimiser.iterations, run.own.training_limit(), run.progress)
     search = descent.without_penalty() if penalty == "none" else descent.by_discrepancy()
     if run.truth is not None:
         for tried in search.tried:
@@ -204,7 +204,7 @@ def infer_pinn(*arguments: Any, **options: Any) -> InverseSolution:
     loss = InverseStrongLoss(model, run.data, run.noise, run.mesh.simplices, settings)
     run.begin()
     optimiser = settings.optimiser
-    stopping = Stopping(optimiser.iterations, 0.0, settings.run.time_limit, optimiser.patience or 0)
+    stopping = Stopping(optimiser.iterations, 0.0, run.own.training_limit(), optimiser.patience or 0)
     training = train(loss, optimiser, stopping, None, run.progress)
     plain = {"mesh": run.mesh, "result": Result(), "history": training.history, "settings": settings.to_dict()}
     solution = InverseSolution.from_model(model, plain, None, run.data)

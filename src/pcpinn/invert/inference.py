@@ -198,7 +198,7 @@ class Inference:
             stopping = Stopping(
                 done + stage.iterations,
                 0.0,
-                settings.run.time_limit,
+                self.own.training_limit(here.seconds),
                 settings.optimiser.patience or 0,
                 stage.gain,
                 done,

@@ -44,7 +44,8 @@ class WholeNewton(Newton):
         optimiser, state: continue from step to step.
         make_step: makes the loss of a linearisation, as `preconditioned_loss` does.
         patience: of each step's training.
-        progress, checkpoints: told of each iteration.
+        progress, checkpoints, watch: told of each iteration.
+        limit: seconds, those before a resume included.
 
     Attributes:
         linear: whether the linear part turned out to be the problem itself.
@@ -62,12 +63,13 @@ class WholeNewton(Newton):
         progress: Progress,
         checkpoints: Checkpoints | None,
         watch: Watch | None = None,
+        limit: float = math.inf,
     ) -> None:
         super().__init__(loss.network)
         self.loss, self.settings, self.optimiser, self.state = loss, settings, optimiser, state
         self.rules, self.equation = settings.newton, system.equation
         self.make_step, self.patience, self.progress, self.checkpoints = make_step, patience, progress, checkpoints
-        self.watch = watch
+        self.watch, self.limit = watch, limit
         self.place = Place(system, None if system.from_zero else system.at)
         self.linear, self.iteration, self._clock = False, 0, time.perf_counter()
         self._linear_part = system.A if system.from_zero else None
@@ -264,7 +266,7 @@ class WholeNewton(Newton):
         if resume is None:
             seconds, theta = time.perf_counter() - self._clock, self.network.theta.detach().clone()
             resume = Snapshot(self.iteration, seconds, theta, self.state, History())
-        stopping = Stopping(iterations, tolerance, self.settings.run.time_limit, self.patience)
+        stopping = Stopping(iterations, tolerance, self.limit, self.patience)
         training = train(
             self.loss, self.optimiser, stopping, None, self.progress, self.checkpoints, resume, announce, self.watch
         )

@@ -111,7 +111,7 @@ def march(
             network.output_scale.fill_(done.scale)
         clock.add(done.elapsed)
         training.add(done.seconds)
-    deadline = Deadline(training, options.time_limit, own.team)
+    deadline = Deadline(training, own.training_limit(training.seconds), own.team)
     if not thetas:
         progress.stage("initial values")
         try:
