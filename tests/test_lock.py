@@ -1,6 +1,8 @@
 """One process at a time in a run folder; what killed ones left behind goes."""
 
+import fcntl
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,7 @@ import pytest
 from small import quick
 
 import pcpinn as pc
-from pcpinn import files
+from pcpinn import files, lock
 from pcpinn.lock import lock_folder, unlock_folder
 
 HOLD = """
@@ -65,16 +67,56 @@ def test_what_a_kill_left_in_a_folder_goes_with_its_resume(tmp_path):
     assert mine.exists()
 
 
-def test_what_a_kill_left_beside_a_folder_goes_with_its_successor(tmp_path, monkeypatch):
-    old, young, foreign = (tmp_path / f".run.{name}" for name in ("abcdefgh", "bcdefghi", "cdefghij"))
-    for folder in (old, young, foreign):
+def left_beside(tmp_path):
+    """Empty, with a record, with half of one, and somebody's own."""
+    empty, begun, half, foreign = (
+        tmp_path / f".run.{name}" for name in ("abcdefgh", "bcdefghi", "cdefghij", "defghijk")
+    )
+    for folder in (empty, begun, half, foreign):
         folder.mkdir()
-    (old / "run.json").write_text("{}")
+    (begun / "run.json").write_text("{}")
+    (half / ".run.json.abcdefgh").write_text("{")
     (foreign / "thesis.txt").write_text("not ours")
-    for folder in (old, foreign):
-        os.utime(folder, (0, 0))
+    os.utime(foreign, (0, 0))
+    return begun, foreign
+
+
+def test_what_a_kill_left_beside_a_folder_goes_with_its_successor(tmp_path):
+    begun, foreign = left_beside(tmp_path)
+    descriptor = os.open(begun, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)  # as a process does that is at work in it
     quick(out=tmp_path / "run")
-    assert {p.name for p in tmp_path.iterdir()} == {"run", young.name, foreign.name}
+    os.close(descriptor)
+    assert {p.name for p in tmp_path.iterdir()} == {"run", begun.name, foreign.name}
+    quick(out=tmp_path / "run2")
+    quick(out=tmp_path / "new" / "run")
+    assert begun.exists()  # of a folder of another name
+    shutil.rmtree(tmp_path / "run")
+    quick(out=tmp_path / "run")
+    assert not begun.exists()
+
+
+def test_without_locks_it_goes_when_it_is_old(tmp_path, monkeypatch):
+    monkeypatch.setattr(lock, "fcntl", None)
+    begun, foreign = left_beside(tmp_path)
+    os.utime(begun, (0, 0))
+    quick(out=tmp_path / "run")
+    assert {p.name for p in tmp_path.iterdir()} == {"run", ".run.abcdefgh", ".run.cdefghij", foreign.name}
+
+
+def test_a_staging_that_others_remove_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    made, really = [], files.tempfile.mkdtemp
+
+    def make(**options):
+        made.append(really(**options))
+        if len(made) == 1:
+            os.rmdir(made[0])
+        return made[-1]
+
+    monkeypatch.setattr(files.tempfile, "mkdtemp", make)
+    quick(out=tmp_path / "run")
+    assert len(made) == 2
+    assert [p.name for p in tmp_path.iterdir()] == ["run"]
 
 
 def test_temporary_files_are_called_as_the_cleaner_expects(tmp_path, monkeypatch):

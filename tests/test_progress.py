@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import os
 import sys
 import types
 
@@ -119,6 +120,18 @@ def test_a_history_that_cannot_be_written_stops_nothing(tmp_path):
     listening(Progress(), HistoryFile(tmp_path / "history.csv")).update(1, 0.5)
     listening(Progress(), HistoryFile(tmp_path / "no" / "history.csv")).update(1, 0.5)
     assert not (tmp_path / "no").exists()
+
+
+def test_a_history_takes_the_place_of_pipes_and_links(tmp_path):
+    """To open a pipe that nobody reads would take for ever; what a link points to is not ours."""
+    elsewhere = tmp_path / "thesis.txt"
+    elsewhere.write_text("mine")
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "link.csv").symlink_to(elsewhere)
+    for name in ("pipe.csv", "link.csv"):
+        listening(Progress(), HistoryFile(tmp_path / name)).update(1, 0.5)
+        assert len(History.from_csv((tmp_path / name).read_text()).rows) == 1
+    assert elsewhere.read_text() == "mine"
 
 
 EVENT = pc.Event("training (adam)", 3, 3, 0.5, 1.0, None, 2.0, 1.0)

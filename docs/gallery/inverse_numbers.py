@@ -30,8 +30,8 @@ clean = sum(np.sin(n * pi * x) * np.exp(-(k * (n * pi) ** 2 + h) * t) for n in (
 data = pc.Observations(np.stack([x, t], axis=1), clean + 0.01 * random.standard_normal(200), noise=0.01)
 found = pc.infer(rod, data, {"k": pc.Parameter(0.5, low=0.0), "h": pc.Parameter(0.5)},
                  mesh=pc.Meshing(cells=6, degree=3), time=pc.Slabs(steps=6), width=12, iterations=25)  # fmt: skip
-values = np.array([found.parameters[n].item() for n in "kh"])
-stds = np.array([found.std(n).item() for n in "kh"])
+values = np.array([found.parameters[n] for n in "kh"])
+stds = np.array([found.std(n) for n in "kh"])
 error = np.linalg.norm(values / [k, h] - 1)
 print(f"k = {values[0]:.4f} +- {stds[0]:.4f}, h = {values[1]:.3f} +- {stds[1]:.3f}; truth {k}, {h}")
 print(f"converged: {found.result['inverse']['converged']}; {found.result.seconds:.1f} s")

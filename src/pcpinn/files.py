@@ -21,6 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as safetensors_bytes
 
 from .errors import PcpinnError
+from .lock import claimed, lock_folder
 
 
 def write_atomically(path: Path, data: bytes | str) -> None:
@@ -72,15 +73,30 @@ def clear_leftovers(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
+def make_staging(folder: Path) -> tuple[Path, tuple[int, int] | None]:
+    """An empty folder beside one that is about to be made, and its lock: what nobody has locked is left over from a kill."""
+    while True:
+        staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:80]}."))
+        with contextlib.suppress(PcpinnError):  # others found it before it was locked, and are removing it
+            key = lock_folder(staging)
+            if staging.exists():
+                return staging, key
+
+
 def clear_stagings(folder: Path) -> None:
-    """Remove what a killed process left beside a folder that it was about to make: old, and empty or with a run.json."""
+    """Remove what a killed process left beside a folder that it was about to make: empty, or with a run.json.
+
+    At once where locks say that nobody is at work in it, after ten minutes where there are none.
+    """
     with contextlib.suppress(OSError):  # others may be at it, too
         for path in folder.parent.glob(f".{glob.escape(folder.name[:80])}.*"):
             if not _LEFT.fullmatch(path.name) or path.is_symlink() or not path.is_dir():
                 continue
-            ours = (path / "run.json").exists() or not any(path.iterdir())
-            if ours and time.time() - path.stat().st_mtime > _OLD:
-                shutil.rmtree(path, ignore_errors=True)
+            with claimed(path) as nobodys:
+                names = {p.name for p in path.iterdir()}
+                ours = not names or any(name.startswith(("run.json", ".run.json.")) for name in names)
+                if ours and (nobodys or time.time() - path.stat().st_mtime > _OLD):
+                    shutil.rmtree(path, ignore_errors=True)
 
 
 def _umask() -> int:

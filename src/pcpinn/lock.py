@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from .errors import PcpinnError
@@ -61,4 +63,18 @@ def unlock_folder(key: tuple[int, int] | None) -> None:
     """Let others in; for a second time, nothing."""
     descriptor = None if key is None else _HELD.pop(key, None)
     if descriptor is not None:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def claimed(folder: Path) -> Iterator[bool]:
+    """Whether a folder is nobody's, and nobody's but ours meanwhile; False where there are no locks to tell by."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        yield False
+        return
+    try:
+        yield fcntl is not None and try_lock(descriptor)
+    finally:
         os.close(descriptor)

@@ -181,7 +181,7 @@ def test_a_number_is_found():
     data = Observations(x, x[:, 0] * (1 - x[:, 0]) / (2 * 2.5), 1e-3)
     truth = Truth(x, x * (1 - x) / 5, parameters={"k": 2.5})
     solution = infer_by("adjoint", _rod, data, {"k": Parameter(1.0, low=0.1, high=10.0)}, cells=(4,), truth=truth)
-    assert solution.parameters["k"] == pytest.approx([2.5], rel=1e-4)
+    assert solution.parameters["k"] == pytest.approx(2.5, rel=1e-4)
     assert solution.errors["field"]["k"]["l2re"] < 1e-4
     assert solution([[0.5]]) == pytest.approx([0.05], rel=1e-3)
     with pytest.raises(PcpinnError, match="no posterior"):

@@ -207,6 +207,16 @@ def test_a_folder_with_other_things_is_refused(tmp_path):
     assert not (tmp_path / "bench.json").exists()
 
 
+def test_a_bench_killed_while_it_wrote_its_first_plan_is_begun_again(tmp_path):
+    bench = BenchFolder(tmp_path / "b")
+    bench.path.mkdir()
+    for name in (".lock", ".bench.json.ab_cd012"):
+        (bench.path / name).write_text("half")
+    with bench.locked():
+        bench.add(tiny.plan())
+    assert {p.name for p in bench.path.iterdir()} == {".lock", "bench.json"}
+
+
 def test_python_files_named_by_a_folder_are_not_run(tmp_path):
     mine = tmp_path / "mine.py"
     mine.write_text(

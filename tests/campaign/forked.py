@@ -35,27 +35,28 @@ class Outcome:
     code: int
 
 
-def in_fork(work, folder, allowed=(), seconds=SECONDS, memory=MEMORY, kill_after=None):
+def in_fork(work, folder, allowed=(), seconds=SECONDS, memory=MEMORY, kill_after=None, prepare=None):
     """Run work() in a fork that may write into a folder alone.
 
     Exceptions other than those allowed are failures, exit codes of the command line are none. With `kill_after`, the fork is
-    killed that many seconds after its start, if it has not ended by then.
+    killed that many seconds after its start, if it has not ended by then. `prepare()` runs first in the fork; where there is
+    one, the fork may also kill itself.
     """
     report = folder / ".report"
     start = time.monotonic()
     child = os.fork()
     if child == 0:
-        _work(work, folder, report, allowed, memory)
-    killed = False
+        _work(work, folder, report, allowed, memory, prepare)
+    killed = prepare is not None
     while True:
         done, status, used = os.wait4(child, os.WNOHANG)
         now = time.monotonic() - start
         if done:
             break
-        if kill_after is not None and now >= kill_after and not killed:
+        if kill_after is not None and now >= kill_after:
             os.kill(child, signal.SIGKILL)
-            killed = True
-        elif now > seconds and not killed:
+            killed, kill_after = True, None
+        elif now > seconds:
             os.kill(child, signal.SIGKILL)
             os.wait4(child, 0)
             return Outcome(f"hangs: not done after {seconds:g} s", now, 0.0, -9)
@@ -71,7 +72,7 @@ def in_fork(work, folder, allowed=(), seconds=SECONDS, memory=MEMORY, kill_after
     return Outcome(failure, now, megabytes, code)
 
 
-def _work(work, folder, report, allowed, memory):
+def _work(work, folder, report, allowed, memory, prepare):
     """In the child; never returns."""
     deeds = []
     try:
@@ -85,6 +86,8 @@ def _work(work, folder, report, allowed, memory):
         os.chdir(folder)
         tempfile.tempdir = str(folder)
         _watch(folder, deeds)
+        if prepare is not None:
+            prepare()
         code = 0
         try:
             work()

@@ -31,7 +31,7 @@ def folders(seed, folder, cache):
     """A file of a run folder is damaged, then the run is loaded, resumed, exported, drawn or evaluated."""
     random = rnd.Random(seed)
     name = random.choice(list(BASES))
-    shutil.copytree(finished(name, cache, in_fork), folder, dirs_exist_ok=True)
+    shutil.copytree(finished(name, cache), folder, dirs_exist_ok=True)
     run = folder / "run"
     action = random.choice(("load", "load", "resume", "resume", "export", "evaluate", "report"))
     if action == "resume" and random.random() < 0.5:  # as if it had been killed at its end

@@ -1,12 +1,13 @@
 """Runs that are killed at random moments, resumed, and compared with one that was left alone: bit for bit."""
 
+import csv
 import json
 import random as rnd
-import shutil
 from pathlib import Path
 
-from bases import BASES, finished
+from bases import BASES, finished, left_alone
 from forked import in_fork
+from moments import Operations
 
 from pcpinn.bench import BenchFolder, Request, make_plan, run_plan
 
@@ -17,7 +18,7 @@ ARRAYS = (
     "mesh.safetensors",
     "data.safetensors",
 )
-OF_THE_PROCESS = {"time", "memory", "preconditioner", "seconds", "environment", "family"}
+OF_THE_PROCESS = {"time", "memory", "environment", "seconds", "setup_s"}
 SECONDS = 120.0
 _PLAN = {
     "cells": "6",
@@ -31,32 +32,40 @@ _PLAN = {
 
 
 def kills(seed, folder, cache):
-    """Up to three kills of one run; how many there were, and what its end differs in."""
+    """Up to six kills of one run; how many there were, and what its end differs in."""
     random = rnd.Random(seed)
     kind = random.choice((*BASES, "bench"))
     return (_bench if kind == "bench" else _run)(kind, random, folder, cache)
 
 
 def _run(kind, random, folder, cache):
-    base, whole = BASES[kind], finished(kind, cache, in_fork)
+    base, whole = BASES[kind], finished(kind, cache)
     base.prepare(folder)
-    count, outcome = _killed(random, base.resume, folder, float((cache / f"{kind}.seconds").read_text()))
+    moments, outcome = _killed(random, base.resume, folder, whole)
+    what = f"{kind}, killed {', '.join(moments) or 'never'}"
     if outcome.failure:
-        return f"{kind}, {count} kills", outcome, "", count
-    return f"{kind}, {count} kills", outcome, difference(folder / "run", whole / "run"), count
+        return what, outcome, "", len(moments)
+    return what, outcome, difference(folder / "run", whole / "run"), len(moments)
 
 
-def _killed(random, work, folder, usual):
-    """Start, kill, start again; in the end let it finish."""
-    count = 0
-    for _ in range(random.choice((1, 2, 3))):
-        outcome = in_fork(work, folder, seconds=SECONDS, kill_after=random.uniform(0.0, usual), memory=8 << 30)
+def _killed(random, work, folder, whole):
+    """Start, kill, start again; in the end let it finish. A run that is killed often lives shorter, and gets on all the same."""
+    took = json.loads((whole / "took.json").read_text())
+    kills, moments = random.choice((1, 2, 3, 4, 5, 6)), []
+    part = min(1.0, 1.5 / kills)
+    for _ in range(kills):
+        limits = {"seconds": SECONDS, "memory": 8 << 30}
+        if random.random() < 0.5:
+            after = random.uniform(0.0, part * took["seconds"])
+            limits["kill_after"], moment = after, f"after {after:.2f} s"
+        else:
+            operation = random.randint(1, max(1, round(part * took["operations"])))
+            limits["prepare"], moment = Operations(operation).watch, f"at operation {operation}"
+        outcome = in_fork(work, folder, **limits)
         if outcome.failure or outcome.code != -9:
-            break
-        count += 1
-    if not outcome.failure and outcome.code == -9:
-        outcome = in_fork(work, folder, seconds=SECONDS, memory=8 << 30)
-    return count, outcome
+            return moments, outcome
+        moments.append(moment)
+    return moments, in_fork(work, folder, seconds=SECONDS, memory=8 << 30)
 
 
 def difference(run, whole):
@@ -64,10 +73,12 @@ def difference(run, whole):
     for name in ARRAYS:
         if (whole / name).exists() and (run / name).read_bytes() != (whole / name).read_bytes():
             return f"{name} differs"
-    a, b = (json.loads((f / "result.json").read_text()) for f in (run, whole))
-    for key in sorted((a.keys() | b.keys()) - OF_THE_PROCESS):
-        if a.get(key) != b.get(key):
-            return f"result.json differs in {key}: {str(a.get(key))[:100]} and {str(b.get(key))[:100]}"
+    results = (json.loads((f / "result.json").read_text()) for f in (run, whole))
+    different = _different(*results)
+    if different:
+        return f"result.json differs in {different}"
+    if (whole / "history.csv").exists() and _history(run) != _history(whole):
+        return "history.csv differs"
     left = [
         p.name
         for p in [*run.iterdir(), *run.parent.iterdir()]
@@ -76,31 +87,42 @@ def difference(run, whole):
     return f"left behind: {left}" if left else ""
 
 
+def _different(a, b, at=""):
+    """Where two records differ, apart from what belongs to the process; empty if nowhere."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        keys = sorted((a.keys() | b.keys()) - OF_THE_PROCESS)
+        return next(filter(None, (_different(a.get(k), b.get(k), f"{at}.{k}") for k in keys)), "")
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        return next(
+            filter(None, (_different(*pair, f"{at}[{k}]") for k, pair in enumerate(zip(a, b, strict=True)))), ""
+        )
+    return "" if a == b else f"{at}: {a!r:.100} and {b!r:.100}"
+
+
+def _history(run):
+    """Rows of the history, without what time it was."""
+    with (run / "history.csv").open() as file:
+        return [{k: v for k, v in row.items() if k != "seconds"} for row in csv.DictReader(file)]
+
+
 def _bench(kind, random, folder, cache):
     plan = make_plan(Request(problems=("poisson1d",), presets=("quick",), trials=2, changes=tuple(_PLAN.items())))
 
     def work():
-        run_plan(BenchFolder(folder / "bench"), plan, device="cpu")
+        _note(run_plan(BenchFolder(Path("bench")), plan, device="cpu"))
 
     whole = cache / "bench"
     if not (whole / "rows.json").exists():
-        shutil.rmtree(whole, ignore_errors=True)
-        whole.mkdir(parents=True)
-        outcome = in_fork(
-            lambda: _note(run_plan(BenchFolder(whole / "bench"), plan, device="cpu"), whole), whole, seconds=SECONDS
-        )
-        (whole / "seconds").write_text(str(outcome.seconds))
-    count, outcome = _killed(random, work, folder, float((whole / "seconds").read_text()))
+        left_alone(work, whole)
+    moments, outcome = _killed(random, work, folder, whole)
+    what = f"bench, killed {', '.join(moments) or 'never'}"
     if outcome.failure:
-        return f"bench, {count} kills", outcome, "", count
-    last = in_fork(
-        lambda: _note(run_plan(BenchFolder(folder / "bench"), plan, device="cpu"), folder), folder, seconds=SECONDS
-    )
-    same = (folder / "rows.json").read_text() == (whole / "rows.json").read_text() if not last.failure else False
-    return f"bench, {count} kills", last, "" if same else "rows differ", count
+        return what, outcome, "", len(moments)
+    same = (folder / "rows.json").read_text() == (whole / "rows.json").read_text()
+    return what, outcome, "" if same else "rows differ", len(moments)
 
 
-def _note(rows, folder):
+def _note(rows):
     """What must not depend on how often the work was interrupted."""
     kept = {key: (row.status, row.l2re, row.l1re, row.mse, row.iterations) for key, row in rows.items()}
-    Path(folder, "rows.json").write_text(json.dumps(kept, sort_keys=True))
+    Path("rows.json").write_text(json.dumps(kept, sort_keys=True))

@@ -31,28 +31,36 @@ class Ledger:
             writer.writerow(row)
 
     @property
+    def last(self):
+        """The last row of each trial: one that failed may have been tried again since."""
+        return list({(r["fuzzer"], r["seed"]): r for r in self.rows}.values())
+
+    @property
     def failures(self):
-        """Rows of trials that failed."""
-        return [r for r in self.rows if r["outcome"] != "ok"]
+        """Rows of trials that still fail, as far as is known."""
+        return [r for r in self.last if r["outcome"] != "ok"]
 
     def totals(self, kinds):
         """One row per fuzzer, and one per goal; `kinds` says which goal each fuzzer works for."""
         result = []
         for fuzzer, kind in kinds.items():
-            own = [r for r in self.rows if r["fuzzer"] == fuzzer]
+            own = [r for r in self.last if r["fuzzer"] == fuzzer]
             result.append(self._total(f"{fuzzer} ({kind})", own, ""))
         for kind, goal in GOALS.items():
-            result.append(self._total(kind, [r for r in self.rows if kinds.get(r["fuzzer"]) == kind], goal))
+            result.append(self._total(kind, [r for r in self.last if kinds.get(r["fuzzer"]) == kind], goal))
         return result
 
     def _total(self, name, rows, goal):
         largest = max((float(r["megabytes"]) for r in rows), default=0.0)
         slowest = max((float(r["seconds"]) for r in rows), default=0.0)
+        trials = {(r["fuzzer"], r["seed"]) for r in rows}
+        found = len({(r["fuzzer"], r["seed"]) for r in self.rows if r["outcome"] != "ok"} & trials)
         failed = sum(r["outcome"] != "ok" for r in rows)
-        numbers = (len(rows), sum(int(r["counts"]) for r in rows), goal, failed, f"{slowest:.1f}", f"{largest:.0f}")
+        count = sum(int(r["counts"]) for r in rows)
+        numbers = (len(rows), count, goal, found, failed, f"{slowest:.1f}", f"{largest:.0f}")
         return dict(
             zip(
-                ("what", "trials", "count", "goal", "failures", "slowest_s", "largest_MB"),
+                ("what", "trials", "count", "goal", "found", "failures", "slowest_s", "largest_MB"),
                 (name, *numbers),
                 strict=True,
             )
@@ -61,9 +69,12 @@ class Ledger:
 
 def show(totals):
     """As a table on standard output."""
-    print(f"{'':34s}{'trials':>8s}{'count':>8s}{'goal':>8s}{'failures':>10s}{'slowest':>10s}{'largest':>10s}")
+    print(
+        f"{'':34s}{'trials':>8s}{'count':>8s}{'goal':>8s}{'found':>7s}{'failing':>9s}{'slowest':>10s}{'largest':>10s}"
+    )
     for t in totals:
         slow, large = f"{t['slowest_s']} s", f"{t['largest_MB']} MB"
         print(
-            f"{t['what']:34s}{t['trials']:8d}{t['count']:8d}{t['goal']!s:>8s}{t['failures']:10d}{slow:>10s}{large:>10s}"
+            f"{t['what']:34s}{t['trials']:8d}{t['count']:8d}{t['goal']!s:>8s}{t['found']:7d}{t['failures']:9d}{slow:>10s}"
+            f"{large:>10s}"
         )

@@ -3,6 +3,7 @@
 python tests/campaign/run.py --minutes 30                    all fuzzers in turn, from the first seeds not tried yet
 python tests/campaign/run.py --trials 20 --only folders      so many trials of one
 python tests/campaign/run.py --only folders --seed 17        one trial again; its files stay in FOLDER/again
+python tests/campaign/run.py --failed                        all trials again that failed when they were last tried
 """
 
 import argparse
@@ -13,6 +14,7 @@ import time
 from pathlib import Path
 
 import torch
+from bases import preload
 from fuzzers import data, folders, meshes, problem_files, resources, settings
 from hard import problems
 from kills import kills
@@ -23,13 +25,16 @@ INPUTS, HARD = "mutated inputs", "wrong or hard problems"
 FUZZERS = {f.__name__: f for f in (kills, folders, meshes, settings, data, problem_files, resources, problems)}
 ALL = FUZZERS | {"selftest": selftest}
 KINDS = dict.fromkeys(FUZZERS, INPUTS) | {"kills": "kills", "problems": HARD}
-TURN = {
-    "meshes": 30,
-    "data": 12,
+TURN = {  # trials in a row: some 70 turns reach the goals
+    "kills": 5,
     "folders": 12,
-    "settings": 20,
-    "problem_files": 6,
-}  # trials in a row; the others, which are slow, have one
+    "meshes": 22,
+    "settings": 16,
+    "data": 15,
+    "problem_files": 5,
+    "resources": 2,
+    "problems": 3,
+}
 
 
 def trial(name, seed, place, cache):
@@ -43,6 +48,21 @@ def trial(name, seed, place, cache):
     return row, failure
 
 
+def again(folder):
+    """Those that failed, once more: the fuzzers are the same, what they try may have been corrected."""
+    ledger = Ledger(folder)
+    for row in ledger.failures:
+        _try(ledger, folder, row["fuzzer"], int(row["seed"]))
+    return ledger
+
+
+def _try(ledger, folder, name, seed):
+    row, failure = trial(name, seed, folder / "trial", folder / "bases")
+    ledger.add(**row)
+    if failure:
+        keep(folder, row, failure)
+
+
 def campaign(folder, sizes, minutes):
     """Trials in turn until the time is over, or so many of each fuzzer as its size says."""
     ledger, end = Ledger(folder), time.monotonic() + 60 * minutes
@@ -52,12 +72,8 @@ def campaign(folder, sizes, minutes):
             for _ in range(TURN.get(name, 1)):
                 if time.monotonic() >= end or done[name] >= size:
                     break
-                seed = ledger.next_seed(name)
-                row, failure = trial(name, seed, folder / "trial", folder / "bases")
-                ledger.add(**row)
+                _try(ledger, folder, name, ledger.next_seed(name))
                 done[name] += 1
-                if failure:
-                    keep(folder, row, failure)
     return ledger
 
 
@@ -86,10 +102,12 @@ def main():
     parser.add_argument("--sizes", help="folders=20,meshes=30: trials of some fuzzers")
     parser.add_argument("--only", action="append", choices=list(ALL))
     parser.add_argument("--seed", type=int)
+    parser.add_argument("--failed", action="store_true", help="try again what failed")
     parser.add_argument("--totals", type=Path, help="also write the table to this file, as CSV")
     options = parser.parse_args()
     torch.set_num_threads(1)
     folder = options.folder.absolute()
+    preload(folder / "bases")
     if options.seed is not None:
         row, failure = trial(options.only[0], options.seed, folder / "again", folder / "bases")
         print(row["what"], failure or "ok", sep="\n")
@@ -97,7 +115,7 @@ def main():
     sizes = dict.fromkeys(options.only or FUZZERS, options.trials)
     if options.sizes:
         sizes = {name: int(size) for name, size in (part.split("=") for part in options.sizes.split(","))}
-    ledger = campaign(folder, sizes, options.minutes)
+    ledger = again(folder) if options.failed else campaign(folder, sizes, options.minutes)
     totals = ledger.totals(KINDS)
     show(totals)
     if options.totals:

@@ -44,7 +44,7 @@ def test_a_file_and_a_table_give_a_parameter_and_a_run_folder(folder, capfd):
     )
     assert code == 0
     result = json.loads(out)
-    (k,), (std,) = result["inverse"]["values"]["k"], result["inverse"]["std"]["k"]
+    k, std = result["inverse"]["values"]["k"], result["inverse"]["std"]["k"]
     assert abs(k - 2) < 4 * std
     assert result["method"] == "infer"
     assert "determined by the data" in err
@@ -52,7 +52,7 @@ def test_a_file_and_a_table_give_a_parameter_and_a_run_folder(folder, capfd):
         assert (folder / "run" / name).exists()
     code, out, _ = run(capfd, "resume", folder / "run", "--problem", folder / "bar.py", "--json")
     assert code == 0
-    assert json.loads(out)["inverse"]["values"]["k"] == pytest.approx([k])
+    assert json.loads(out)["inverse"]["values"]["k"] == pytest.approx(k)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from cases import chosen
 from rods import ENDS, SMALL
 
@@ -107,3 +108,31 @@ def test_a_narrow_bump_of_a_conductivity_is_found_within_its_standard_deviation(
     inner = nodes < 0.85  # no flux beyond: nothing is known there
     assert np.mean(np.abs(found - a(nodes))[inner] < 2 * std[inner]) > 0.8
     assert np.abs(found - a(nodes))[~inner].max() < 3 * std[~inner].max()
+
+
+def cooling(k):
+    """u_t = k u_xx from a sine."""
+    start = pc.Initial(lambda x: torch.sin(torch.pi * x[0]))
+    return pc.Problem(
+        pc.Interval(0, 1).over(0, 1),
+        density=lambda x, u: u.value,
+        flux=lambda x, u: k * u.grad,
+        boundary={**ENDS, "initial": start},
+    )
+
+
+@pytest.mark.parametrize(("order", "coarse"), [(1, True), (3, False)])
+def test_deviations_know_of_the_mesh(order, coarse):
+    """Six slabs with one time level each are far off; with three levels each, the noise is all there is."""
+    random, k, noise = np.random.default_rng(0), 0.3, 1e-3
+    x = random.uniform(0.02, 0.98, (200, 2))
+    u = np.sin(np.pi * x[:, 0]) * np.exp(-k * np.pi**2 * x[:, 1]) + noise * random.normal(size=200)
+    family = Family(cooling, {"k": pc.Parameter(0.5, low=0.01)})
+    settings = {**SMALL, "cells": (8,), "degree": 3, "time": "slabs", "steps": 6, "order": order}
+    run = Inference(family, (pc.Observations(x, u, noise),), chosen(True, "infer", **settings))
+    run._prepare(None)
+    found, (moved,) = float(run.choice.c[0, 0]), run.choice.moves
+    std = float(np.linalg.norm(run.choice.posterior.factors[0]))
+    assert abs(found - k) < 3 * std
+    assert (moved > 10) == coarse
+    assert coarse or (moved < 0.5 and std < 2e-4)

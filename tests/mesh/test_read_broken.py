@@ -1,6 +1,7 @@
 """Broken and hostile mesh files: always PcpinnError, never another exception, nothing printed."""
 
 import contextlib
+import os
 
 import meshio
 import numpy as np
@@ -125,3 +126,13 @@ def test_damage_that_only_the_check_sees(tmp_path):
     points = flat3(np.vstack([SQUARE.nodes, SQUARE.nodes + 3]))
     cells = np.vstack([SQUARE.cells, SQUARE.cells + len(SQUARE.nodes)])
     refused(write(tmp_path / "m.vtu", points, [("triangle", cells)]), "m.vtu: the mesh falls into 2 pieces")
+
+
+@pytest.mark.parametrize("format_", ["HDF", "Binary"])
+def test_a_pipe_beside_an_xdmf_file_is_not_opened(tmp_path, format_):
+    os.mkfifo(tmp_path / "square.h5")
+    item = f'<DataItem DataType="Float" Dimensions="3 2" Format="{format_}" Precision="8">square.h5:/data0</DataItem>'
+    path = tmp_path / "square.xdmf"
+    path.write_text(f'<Xdmf Version="3.0"><Domain><Grid><Geometry>{item}</Geometry></Grid></Domain></Xdmf>')
+    with pytest.raises(PcpinnError, match="not a plain file"):
+        read_mesh(path)

@@ -71,8 +71,10 @@ def test_what_is_known_counts_where_boundaries_meet():
         (build(lambda x: 1.0, (1.0, 1.0)), {"a": pc.Coefficient()}, "has no unknown coefficients"),
         (build, {}, "no unknowns"),
         (build, {"a": 1.0, "k": 2.0}, "unknown 'a' is 1.0"),
+        (build, {3: pc.Coefficient()}, "name of an unknown is 3"),
         (build, {"a": pc.Coefficient()}, "cannot be built from a"),
         (lambda a: a, {"a": pc.Coefficient()}, "returned"),
+        (lambda a: None.Problem, {"a": pc.Coefficient()}, "built from a: AttributeError: 'NoneType'"),
     ],
 )
 def test_what_is_no_family_is_refused(make, unknowns, message):

@@ -13,7 +13,7 @@ from small import line
 import pcpinn as pc
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.mesh.slab_mesh import SlabMesh
-from pcpinn.solve import afford, cost
+from pcpinn.solve import afford, cost, run
 from pcpinn.solve.adapt import space
 from pcpinn.solve.adapt.level import Elements
 from pcpinn.solve.adapt.limits import Limits
@@ -226,3 +226,27 @@ def test_predictions_are_those_of_the_recorded_runs():
         assert now == pytest.approx(
             float(row["setup_s_predicted"]), rel=0.35
         )  # that is for sizes before there is a mesh
+
+
+def test_the_time_limit_counts_the_set_up(monkeypatch):
+    """A slow assembly leaves no time: one step of training, and no more."""
+    made = run.make_discretisation
+
+    def slowly(*arguments):
+        time.sleep(0.3)
+        return made(*arguments)
+
+    monkeypatch.setattr(run, "make_discretisation", slowly)
+    small = {
+        "cells": (8,),
+        "width": 6,
+        "depth": 1,
+        "feature_count": 2,
+        "device": "cpu",
+        "iterations": 30,
+        "tolerance": 0.0,
+    }
+    short = pc.solve(line(), **small, accuracy=None, time_limit=0.25)
+    assert short.result["stopped_by"] == "time limit"
+    assert short.result["iterations"] == 1
+    assert pc.solve(line(), **small, accuracy=None, time_limit=60.0).result["iterations"] > 10

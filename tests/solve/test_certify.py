@@ -9,7 +9,7 @@ import pytest
 import torch
 from small import line, quick, two_fields
 
-from pcpinn import Dirichlet, Disk, Meshing, Problem, Progress, Reference, certify, load, solve
+from pcpinn import Dirichlet, Disk, Interval, Meshing, Problem, Progress, Reference, certify, load, solve
 from pcpinn.catalog.task import catalog_task
 from pcpinn.errors import PcpinnError
 from pcpinn.mesh.generate import generate_mesh
@@ -212,3 +212,24 @@ def test_singularities_are_resolved_by_a_finer_grading():
     solution = solved("poisson2d-ms", iterations=15)
     assert "graded further" in solution.result["certificate"]["how"]
     assert 0.6 < solution.errors["estimate"] / solution.errors["l2re"] < 1.5
+
+
+def test_an_answer_far_from_that_of_a_nonlinear_problem_is_told():
+    """One Newton correction of u^3, from fifty times the answer, leads a third of the way."""
+    load = lambda x: torch.pi**2 * torch.sin(torch.pi * x) + 1e3 * torch.sin(torch.pi * x) ** 3  # noqa: E731
+    problem = Problem(
+        Interval(0, 1),
+        flux=lambda x, u: u.grad,
+        source=lambda x, u: 1e3 * u.value**3 - load(x[0]),
+        boundary={"left": Dirichlet(0.0), "right": Dirichlet(0.0)},
+    )
+    solution = solve(problem, cells=8, width=6, depth=1, iterations=2, certify=False, accuracy=None, device="cpu")
+
+    class Far(torch.nn.Module):
+        theta = solution.network.theta
+
+        def forward(self, x):
+            return 50 * torch.sin(torch.pi * x)
+
+    found = certify(replace(solution, network=Far()), problem)
+    assert found.estimate == pytest.approx(49, rel=0.02)

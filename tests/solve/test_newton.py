@@ -185,6 +185,8 @@ def test_resume_gives_what_an_unbroken_run_gives(tmp_path, linearisation, after)
     assert torch.equal(resumed.network.theta, expected.network.theta)
     np.testing.assert_array_equal(resumed.history.losses, expected.history.losses)
     assert resumed.result["newton"] == expected.result["newton"]
+    quality = [r.result["preconditioner"]["quality"] for r in (resumed, expected)]  # of a P that was kept, too
+    assert quality[0] == quality[1]
     np.testing.assert_array_equal(load(tmp_path / "run")(X), expected(X))
 
 

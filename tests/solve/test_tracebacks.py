@@ -1,6 +1,7 @@
 """What once ended in a traceback ends in a message, or in an answer."""
 
 import errno
+import json
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import torch
 from small import QUICK, line, quick
 
 import pcpinn as pc
+from pcpinn.catalog.begun import read_begun
 from pcpinn.checkpoint import FILE
 from pcpinn.discretize.space import ScalarSpace
 from pcpinn.files import read_tensors, write_tensors
@@ -106,3 +108,29 @@ def test_a_checkpoint_whose_damping_is_of_another_type(tmp_path, change):
     write_tensors(tmp_path / "run" / FILE, tensors, metadata)
     with pytest.raises(pc.PcpinnError, match="damaged: damping of the optimiser"):
         quick(out=tmp_path / "run", resume=True, iterations=6)
+
+
+@pytest.mark.parametrize(
+    "change", [{"preset": {}}, {"source": {"kind": ["file"], "name": "x"}}, {"problem_parameters": 3}]
+)
+def test_a_record_whose_words_are_no_words(tmp_path, change):
+    quick(out=tmp_path / "run")
+    path = tmp_path / "run" / "run.json"
+    record = {**json.loads(path.read_text()), "preset": "default", "source": {"kind": "file", "name": "x"}}
+    path.write_text(json.dumps(record))
+    assert read_begun(tmp_path / "run", {}, ()).preset == "default"
+    path.write_text(json.dumps({**record, **change}))
+    with pytest.raises(pc.PcpinnError, match="does not say how to continue"):
+        read_begun(tmp_path / "run", {}, ())
+
+
+def test_values_whose_squares_are_beyond_all_numbers():
+    far = {"left": pc.Dirichlet(1e160), "right": pc.Dirichlet(0.0)}
+    data = pc.Observations(X, X[:, 0], 0.003)
+    with pytest.raises(pc.PcpinnError, match="squared, are not finite"), np.errstate(all="ignore"):
+        pc.infer(
+            lambda a: pc.Problem(pc.Interval(0, 1), flux=lambda x, u: a(x) * u.grad, boundary=far),
+            data,
+            {"a": pc.Coefficient(low=0.1)},
+            **QUICK,
+        )

@@ -1,4 +1,4 @@
-"""Coefficients thinner than a cell: estimates see them, against solutions in closed form."""
+"""Coefficients thinner than a cell and data thinner than a facet: estimates see them, against solutions in closed form."""
 
 import math
 import warnings
@@ -9,6 +9,7 @@ import torch
 
 from pcpinn import Dirichlet, Interval, Neumann, Problem, Progress, Rectangle, solve
 from pcpinn.discretize.finite_elements import FiniteElements
+from pcpinn.discretize.unseen_walls import walls_of
 from pcpinn.errors import AccuracyWarning
 from pcpinn.solve.adapt.space import discrete_solution
 from pcpinn.solve.build import make_mesh
@@ -203,3 +204,41 @@ def test_slivers_along_a_bent_jump_that_a_mesh_was_fitted_to_do_not_count():
     space = Elements(3).finer(problem, mesh).space
     assert looked_at(problem, space).unseen.any()
     assert not looked_at(problem, space, fitted=True).unseen.any()
+
+
+def wall(place, off, flux=False):
+    """Harmonic in the square, narrow on its bottom: the imaginary part of 1 / (z - z0), z0 just below it."""
+
+    def u(x, y):
+        return off * (y + off) / ((x - place) ** 2 + (y + off) ** 2)
+
+    def through(x):
+        r2 = (x[0] - place) ** 2 + off**2
+        return -off * (1 / r2 - 2 * off**2 / r2**2)
+
+    sides = dict.fromkeys(("left", "right", "bottom", "top"), Dirichlet(lambda x: u(x[0], x[1])))
+    given = {**sides, "bottom": Neumann(through)} if flux else sides
+    problem = Problem(Rectangle((0, 0), (1, 1)), flux=lambda x, u: u.grad, boundary=given)
+    return problem, lambda x: u(x[:, 0], x[:, 1])
+
+
+@pytest.mark.parametrize(("off", "flux"), [(0.01, False), (0.004, False), (0.01, True)])
+def test_a_spike_between_the_nodes_of_a_wall(off, flux):
+    found, true = judged(*wall(0.437, off, flux), cells=(6, 6))
+    assert true > 0.05
+    assert 0.5 * true < found.estimate < 3 * true + 1
+    assert "boundary data" in found.how
+
+
+def test_a_spike_that_a_mesh_does_not_follow_is_a_part_of_the_estimate():
+    problem, _ = wall(0.437, 0.004)
+    mesh = make_mesh(problem, settings_of("pcpinn", problem, None, {"accuracy": None, "cells": (6, 6)}))
+    walls = walls_of(problem, 3)
+    assert walls.unseen(mesh).sum() == 1
+    assert walls.hidden_part(mesh) > 0.3
+
+
+def test_smooth_data_of_walls_are_seen():
+    found, true = judged(*wall(0.437, 0.3), cells=(6, 6))
+    assert "cut" not in found.how
+    assert found.estimate == pytest.approx(true, rel=0.5)

@@ -144,7 +144,7 @@ def infer_adjoint(penalty: str, method: str, *arguments: Any, **options: Any) ->
     )
     reduced = reduced if penalty == "none" else reduced.with_penalty()
     run.begin()
-    descent = Descent(reduced, settings.optimiser.iterations, settings.run.time_limit, run.progress)
+    descent = Descent(reduced, settings.optimiser.iterations, run.own.training_limit(), run.progress)
     search = descent.without_penalty() if penalty == "none" else descent.by_discrepancy()
     if run.truth is not None:
         for tried in search.tried:
@@ -176,13 +176,13 @@ def infer_adjoint(penalty: str, method: str, *arguments: Any, **options: Any) ->
 def _nodal(run: _Run, equations: Equations, state: State, descent: Descent) -> tuple[InverseSolution, list[float]]:
     """An answer from nodal values, and the misfits of the sets of data; its record is still empty."""
     coefficients: dict[str, np.ndarray] = {}
-    parameters: dict[str, np.ndarray] = {}
+    parameters: dict[str, Any] = {}
     for name, unknown in run.family.unknowns.items():
         columns = list(run.family.columns(name))
         if isinstance(unknown, Coefficient):
             coefficients[name] = state.c[:, columns[0]]
         else:
-            parameters[name] = state.c[0, columns]
+            parameters[name] = state.c[0, columns] if unknown.is_vector else state.c[0, columns[0]]
     form = equations.discretisation
     plain = Solution(
         nodal_u(form, state.u), run.family.base.unknowns, run.mesh, Result(), descent.history, run.settings.to_dict()
@@ -204,7 +204,7 @@ def infer_pinn(*arguments: Any, **options: Any) -> InverseSolution:
     loss = InverseStrongLoss(model, run.data, run.noise, run.mesh.simplices, settings)
     run.begin()
     optimiser = settings.optimiser
-    stopping = Stopping(optimiser.iterations, 0.0, settings.run.time_limit, optimiser.patience or 0)
+    stopping = Stopping(optimiser.iterations, 0.0, run.own.training_limit(), optimiser.patience or 0)
     training = train(loss, optimiser, stopping, None, run.progress)
     plain = {"mesh": run.mesh, "result": Result(), "history": training.history, "settings": settings.to_dict()}
     solution = InverseSolution.from_model(model, plain, None, run.data)

@@ -25,7 +25,7 @@ from typing import Any
 from ..cluster.presence import process_started
 from ..environment import package_version
 from ..errors import PcpinnError
-from ..files import read_json, write_json
+from ..files import clear_leftovers, read_json, write_json
 from ..lock import try_lock
 from .cell import Cell
 from .plan import Plan, Planned
@@ -97,7 +97,7 @@ class BenchFolder:
             PcpinnError: when the folder holds something else, or cannot be written.
         """
         plans = [p for p in self.plans() if p.command != plan.command]
-        if not self.exists and self.path.is_dir() and any(p for p in self.path.iterdir() if p.name != ".lock"):
+        if not self._is_own:
             raise PcpinnError(f"{self.path} holds something other than a benchmark", "choose another --out")
         content = {
             "format": _FORMAT,
@@ -131,12 +131,20 @@ class BenchFolder:
             raise PcpinnError(
                 f"another benchmark is running in {self.path}", "wait until it ends, or choose another --out"
             )
+        if self._is_own:
+            clear_leftovers(self.path)
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{socket.gethostname()} {os.getpid()} {process_started(os.getpid())}".encode())
         try:
             yield descriptor
         finally:
             os.close(descriptor)
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether there is nothing in the folder but a benchmark; one that was killed at its start may lack its bench.json."""
+        begun = (".lock", ".bench.json.")
+        return self.exists or not self.path.is_dir() or all(p.name.startswith(begun) for p in self.path.iterdir())
 
     @property
     def is_locked(self) -> bool:

@@ -66,9 +66,11 @@ def read_begun(folder: Path, changes: Mapping[str, Any], resumable: tuple[str, .
     try:
         source, preset = record["source"], record["preset"]
         source = {**source, "kind": source["kind"], "name": source["name"]}  # both have to be there
-        parameters = record.get("problem_parameters", {})
+        parameters = dict(record.get("problem_parameters", {}))
+        if not all(isinstance(word, str) for word in (preset, source["kind"], source["name"])):
+            raise TypeError("a name is not text")
         together = as_typed({**record.get("set", {}), **changes})
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PcpinnError(f"{folder}/run.json does not say how to continue", "start the solve again") from error
     return Begun(record, source, preset, parameters, together, changes)
 

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..catalog.published import paper_result
+from ..solution.card import listed
 
 
 def number(value: float | None) -> str:
@@ -125,8 +126,10 @@ def _add_inverse(table: Table, result: dict[str, Any]) -> None:
         table.add_row("training error", number(errors["training"]), "networks against the discrete answer")
     for name, values in facts["values"].items():
         spread = facts.get("std", {}).get(name)
-        text = ", ".join(f"{v:.5g}" for v in values)
-        table.add_row(escape(name), text, "" if spread is None else "+- " + ", ".join(f"{s:.2g}" for s in spread))
+        text = ", ".join(f"{v:.5g}" for v in listed(values))
+        table.add_row(
+            escape(name), text, "" if spread is None else "+- " + ", ".join(f"{s:.2g}" for s in listed(spread))
+        )
     misfit = ", ".join(f"{m:.3f}" for m in facts["misfit"])
     noise = ", ".join(f"{n:.3g}" for n in facts["noise"])
     table.add_row(

@@ -6,7 +6,7 @@ degree. So source and flux at some states are looked at along lines through each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -27,10 +27,10 @@ _ACROSS = 4  # lines from side to side of each cell, beside its edges
 _PLACES = (12, 500)  # along each of them: least, most
 _POINTS = 60_000  # in all, if that is enough for the least
 _CHUNK = 200_000  # points at once
-_TURN = (
+TURN = (
     0.1  # of the size of a coefficient in a cell: by so much it turns back along a line, or leaves what the rule sees
 )
-_MISFIT = 0.2  # of that size: so far it is from the polynomial through the points of the rule
+MISFIT = 0.2  # of that size: so far it is from the polynomial through the points of the rule
 _NOTHING = 1e-6  # of the largest flux, or source: less is rounding
 INSIDE = 1e-5  # of a cell: lines end so far from its sides, along which jumps may run
 NEARLY_FITTED = 0.04  # the same for meshes whose sides were moved onto bent jumps, and miss them by a little
@@ -85,6 +85,7 @@ def resolved(
     most: float,
     domain: Domain | None = None,
     periodic: Sequence[tuple[str, str]] = (),
+    walls: Callable[[Mesh], np.ndarray] = lambda mesh: np.zeros(mesh.cell_count, dtype=bool),
 ) -> Resolved:
     """Cut the cells in which coefficients vary between points of quadrature, and those about crossings of jumps.
 
@@ -94,12 +95,13 @@ def resolved(
         X: (d, q) points of quadrature of the reference cell.
         most: cells that are affordable.
         domain, periodic: as of `bisected`.
+        walls: (c,) bool, cells at which data of boundaries vary between nodes.
     """
     look = np.arange(mesh.cell_count)
     for round_ in range(_ROUNDS):
         unseen = np.zeros(mesh.cell_count, dtype=bool)
         unseen[look] = unseen_cells(values, mesh, X, look, round_)
-        wanted = unseen | np.isin(mesh.vertices, np.flatnonzero(crossings(values, mesh))).any(axis=1)
+        wanted = unseen | walls(mesh) | np.isin(mesh.vertices, np.flatnonzero(crossings(values, mesh))).any(axis=1)
         if not wanted.any():
             return Resolved(mesh, unseen)
         finer, parents = bisected(mesh, wanted, domain, periodic)
@@ -129,8 +131,8 @@ def unseen_cells(
     result = np.zeros(len(cells), dtype=bool)
     if not len(cells):
         return result
-    lines = _lines(mesh.dimension, len(cells), seed, inside)
-    predict = _polynomial(X, lines.reshape(len(lines), -1))  # (l s, q)
+    lines = lines_through(mesh.dimension, len(cells), seed, inside)
+    predict = polynomial(X, lines.reshape(len(lines), -1))  # (l s, q)
     floor = _floor(values, mesh)
     low, high = _ranges(values, mesh, X, cells)
     step = max(1, _CHUNK // len(predict))
@@ -145,7 +147,7 @@ def unseen_cells(
         along = dense.reshape(len(own), *lines.shape[1:], -1)
         turns = (np.abs(np.diff(along, axis=2)).sum(axis=2) - np.ptp(along, axis=2)).max(axis=1)
         beyond = np.maximum(dense.max(axis=1) - high[part], low[part] - dense.min(axis=1)) - 0.5 * np.ptp(rule, axis=1)
-        there = (misfit > _MISFIT * size) & (np.maximum(turns, beyond) > _TURN * size)
+        there = (misfit > MISFIT * size) & (np.maximum(turns, beyond) > TURN * size)
         result[part] = there.any(axis=1)
     return result
 
@@ -206,7 +208,7 @@ def spread(values: Values, mesh: Mesh, cells: np.ndarray) -> np.ndarray:
 
     What a coefficient that varies inside a cell does as a whole lies between these: across layers it is the harmonic mean.
     """
-    lines = _lines(mesh.dimension, len(cells), 0)
+    lines = lines_through(mesh.dimension, len(cells), 0)
     floor = _floor(values, mesh)
     size = np.abs(values(_at(mesh, cells, lines.reshape(len(lines), -1)))).reshape(len(cells), -1, len(floor))
     mean = size.mean(axis=1)
@@ -214,7 +216,7 @@ def spread(values: Values, mesh: Mesh, cells: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(mean > floor, mean / harmonic - 1, 0.0).max(axis=1))
 
 
-def _lines(d: int, cells: int, seed: int, inside: float = INSIDE) -> np.ndarray:
+def lines_through(d: int, cells: int, seed: int, inside: float = INSIDE) -> np.ndarray:
     """(d, l, s) points along lines through the reference cell, at uneven distances: even ones could meet a pattern's own."""
     random = np.random.default_rng(seed + 1)
     corners = np.eye(d + 1)
@@ -233,7 +235,7 @@ def _lines(d: int, cells: int, seed: int, inside: float = INSIDE) -> np.ndarray:
     return np.moveaxis(at[..., 1:], -1, 0)
 
 
-def _polynomial(X: np.ndarray, at: np.ndarray) -> np.ndarray:
+def polynomial(X: np.ndarray, at: np.ndarray) -> np.ndarray:
     """(s, q): from values at points X (d, q) to those at other points (d, s) of the polynomial that fits them best."""
     d, q = X.shape
     degree = max(k for k in range(q) if len(_powers(d, k)) <= max(1, q))

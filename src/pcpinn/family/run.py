@@ -245,10 +245,10 @@ class FamilyRun:
 
     @property
     def _time_limit(self) -> float:
-        """Seconds of training; to an accuracy, what the set-up has left of the whole."""
+        """Seconds of training: what the set-up has left of the whole; to an accuracy at least one."""
         limit = self.settings.run.time_limit
         if self.settings.run.accuracy is None:
-            return limit
+            return limit - self.own.setup_s
         return max(1.0, (limit if math.isfinite(limit) else _USUAL_LIMIT) - self.own.setup_s)
 
     def _estimator(self) -> Estimator:

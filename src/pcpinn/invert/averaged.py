@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.linalg as la
+from scipy.stats import norm
 
 from .posterior import Linearised, Posterior
 from .prior import Hyper
@@ -26,7 +27,7 @@ Hypers = list[Hyper | None]
 
 def nearby(linearised: Linearised, best: Sequence[Hyper | None]) -> list[tuple[float, Hypers]]:
     """Hyper-parameters with their weights, the likeliest first: by a walk from the best of each kind of process."""
-    starts = [list(best), *linearised.of_other_kinds(best)]
+    starts = [list(best), *linearised.of_other_kinds(best, doubts=True)]
     found = {_key(h): (linearised.evidence(h), h) for h in starts}
     heap = [(-value, k, h) for k, (value, h) in enumerate(found.values())]
     heapq.heapify(heap)
@@ -52,7 +53,7 @@ def _neighbours(linearised: Linearised, hypers: Hypers) -> list[Hypers]:
         if block.prior is None or own is None:
             continue
         others = block.prior.neighbours(own, _STEP)
-        others += block.prior.alternatives(own)
+        others += block.prior.alternatives(own, doubts=True)
         result += [[*hypers[:i], other, *hypers[i + 1 :]] for other in others]
     return result
 
@@ -65,7 +66,11 @@ def _key(hypers: Sequence[Hyper | None]) -> tuple[object, ...]:
 
 
 def averaged(linearised: Linearised, best: Sequence[Hyper | None]) -> Posterior:
-    """Second moments about the point of linearisation, which is the answer: covariances, and how far the means are apart."""
+    """Second moments about the point of linearisation, which is the answer: covariances, and how far the means are apart.
+
+    Standard deviations are such that one of them holds as much as one of a normal distribution does. A mixture of narrow and
+    wide ones has long tails, and the root of its second moment holds more than that.
+    """
     members = nearby(linearised, best)
     own = linearised.posterior(best)
     if len(members) == 1:
@@ -73,14 +78,33 @@ def averaged(linearised: Linearised, best: Sequence[Hyper | None]) -> Posterior:
     sizes = [len(block.at) for block in linearised.blocks]
     at = np.concatenate([block.at for block in linearised.blocks])
     total, effective = np.zeros((len(at), len(at))), 0.0
+    shifts, widths = [], []
     for weight, hypers in members:
         means, factors, dof = linearised.moments(hypers)
         F, shift = np.concatenate(factors), np.concatenate(means) - at
+        shifts.append(shift)
+        widths.append(np.linalg.norm(F, axis=1))
         total += weight * (F @ F.T + np.outer(shift, shift))
         effective += weight * dof
     factors = np.split(_root(total), np.cumsum(sizes)[:-1])
     u_factor = sum(block.G @ F for block, F in zip(linearised.blocks, factors, strict=True))
+    held = _half_width([w for w, _ in members], np.array(shifts), np.array(widths))
+    size = np.sqrt(np.diag(total))
+    parts = np.split(np.divide(held, size, out=np.ones_like(size), where=size > 0), np.cumsum(sizes)[:-1])
+    factors = [part[:, None] * F for part, F in zip(parts, factors, strict=True)]
     return replace(own, factors=tuple(factors), u_factor=np.asarray(u_factor), effective=effective)
+
+
+def _half_width(weights: Sequence[float], shifts: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """(n,) r: a mixture of normals with means and deviations (k, n) is within -r and r as often as one is within its own."""
+    w, inside = np.asarray(weights)[:, None], float(norm.cdf(1.0) - norm.cdf(-1.0))
+    widths = np.maximum(widths, np.finfo(float).tiny)
+    low, high = np.zeros(shifts.shape[1]), (np.abs(shifts) + 2 * widths).max(axis=0)
+    for _ in range(40):
+        r = (low + high) / 2
+        little = (w * (norm.cdf((r - shifts) / widths) - norm.cdf((-r - shifts) / widths))).sum(axis=0) < inside
+        low, high = np.where(little, r, low), np.where(little, high, r)
+    return high
 
 
 def _root(C: np.ndarray) -> np.ndarray:

@@ -43,6 +43,8 @@ class Choice:
         posterior: of blocks in the order of the unknowns, then free groups.
         u, c: nodal values of the discrete answer, (N,) and (M, K).
         linearised: around the answer, until the posterior is averaged.
+        missed: (m,) what the mesh predicts wrongly of the data, in units of their noise, if it is known; moves: by how much that
+            moves the answer, in standard deviations that do not know of it, by block (root mean square).
         noise_factor: by which given noise is to be multiplied (1 unless it is estimated, or too small to be true).
     """
 
@@ -52,6 +54,8 @@ class Choice:
     c: np.ndarray
     noise_factor: float = 1.0
     linearised: Linearised | None = None
+    missed: np.ndarray | None = None
+    moves: tuple[float, ...] = ()
 
     @property
     def evidence(self) -> float:
@@ -171,10 +175,26 @@ class Discrete:
         linearised, u = self._linearise(u, c, factor)
         return Choice(_with_floors(hypers, posterior), linearised.posterior(hypers), u, c, factor, linearised)
 
-    def averaged(self, choice: Choice) -> Choice:
-        """The same, with a posterior that does not take the priors' parameters as certain, in terms of the coefficients."""
-        assert choice.linearised is not None
-        posterior = averaged(choice.linearised, choice.hypers)
+    def averaged(self, choice: Choice, missed: np.ndarray | None = None) -> Choice:
+        """The same, with a posterior that does not take the priors' parameters as certain, in terms of the coefficients.
+
+        Nor the mesh, where it is known what that predicts wrongly of the data, `missed` (m,): how far this moves the answer is a
+        deviation of its own.
+        """
+        linearised = choice.linearised
+        assert linearised is not None
+        posterior = averaged(linearised, choice.hypers)
+        if missed is not None:
+            missed = missed / (self.noise * choice.noise_factor)
+            shifts = linearised.moved(choice.hypers, missed)
+            moves = tuple(_size(s) / (_size(F) or 1.0) for s, F in zip(shifts, posterior.factors, strict=True))
+            u = sum(block.G @ s for block, s in zip(linearised.blocks, shifts, strict=True))
+            posterior = replace(
+                posterior,
+                factors=tuple(np.column_stack([F, s]) for F, s in zip(posterior.factors, shifts, strict=True)),
+                u_factor=np.column_stack([posterior.u_factor, u]),
+            )
+            choice = replace(choice, missed=missed, moves=moves)
         factors, means = list(posterior.factors), list(posterior.means)
         for i, (name, prior) in enumerate(self.coefficients.items()):
             if prior is not None:
@@ -276,6 +296,11 @@ class Discrete:
                 own = G[:, [place[int(n)] for n in at]]
                 blocks.append(Block(prior, O @ own, own, u[at]))
         return Linearised(weight * residual, blocks, u), u
+
+
+def _size(F: np.ndarray) -> float:
+    """Root mean square over nodes, of a deviation (M,) or a factor (M, r)."""
+    return float(np.linalg.norm(F) / np.sqrt(len(F)))
 
 
 def _with_floors(hypers: Sequence[Hyper | None], posterior: Posterior) -> list[Hyper | None]:

@@ -75,7 +75,7 @@ def load_inverse(folder: Path, record: dict[str, Any], module: nn.Module | None)
         raise PcpinnError(
             f"{folder} does not hold coefficients: {error}", "the file is damaged; run it again"
         ) from error
-    parameters = {k.removeprefix("parameter."): v for k, v in tensors.items() if k.startswith("parameter.")}
+    parameters = {k.removeprefix("parameter."): v[()] for k, v in tensors.items() if k.startswith("parameter.")}
     return InverseSolution.from_solution(
         plain,
         coefficients=coefficients,

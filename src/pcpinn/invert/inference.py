@@ -23,6 +23,7 @@ from ..solve.conduct import Run
 from ..solve.settings import Settings
 from ..train import Checkpoints, GaussNewton, History, Optimiser, Snapshot, Stopping, Training, train
 from .choice import Choice, Discrete
+from .coarseness import missed_by_mesh
 from .data import Between, DataTerm
 from .equations import Equations, Tangent
 from .link import Link
@@ -198,7 +199,7 @@ class Inference:
             stopping = Stopping(
                 done + stage.iterations,
                 0.0,
-                settings.run.time_limit,
+                self.own.training_limit(here.seconds),
                 settings.optimiser.patience or 0,
                 stage.gain,
                 done,
@@ -244,7 +245,8 @@ class Inference:
 
             found.append((problem, problem.solve(u, self._first_guess(problem)[1], steps, (1, 3, 5), told)))
         self.discrete, choice = max(found, key=lambda pair: pair[1].evidence)
-        return self.discrete.averaged(choice)
+        missed = missed_by_mesh(self.equations, self.data, self.mesh, self.settings, choice.u, choice.c)
+        return self.discrete.averaged(choice, missed)
 
     def _first_guess(self, discrete: Discrete | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Nodal values to begin with: coefficients as their priors expect them, free values zero."""

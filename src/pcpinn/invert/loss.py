@@ -365,8 +365,9 @@ class JointLoss(Loss):
             self.frame.add_derivatives(tangent, self.equations, self.device)
 
     def state(self) -> dict[str, Tensor]:
-        """Where P was built, and how many iterations ago; nothing before the first P."""
-        return {} if self.frame is None else {"anchor": self.anchor, "age": self.age}
+        """Where P was built, how many iterations ago, and how old those before it became; nothing before the first P."""
+        ages = torch.tensor(self.ages, dtype=torch.int64)
+        return {} if self.frame is None else {"anchor": self.anchor, "age": self.age, "ages": ages}
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """Build P where it was built; theta is left there."""
@@ -377,6 +378,7 @@ class JointLoss(Loss):
         assert self.frame is not None
         self.frame.age = age
         self.age.fill_(age)
+        self.ages = [int(one) for one in state["ages"]]
 
     def describe(self) -> dict[str, Any]:
         """The preconditioner, for the report."""

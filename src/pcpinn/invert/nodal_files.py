@@ -36,7 +36,7 @@ def nodal_solution(
     form: FiniteElements | TimeSlabs,
     u: np.ndarray,
     coefficients: dict[str, np.ndarray],
-    parameters: dict[str, np.ndarray],
+    parameters: dict[str, Any],
     data: tuple[Any, ...],
 ) -> InverseSolution:
     """An answer from nodal values; of `plain` everything but the network counts."""
@@ -83,4 +83,5 @@ def load_nodal(folder: Path, record: dict[str, Any], module: nn.Module | None) -
     if not fits or not all(np.isfinite(v).all() for v in tensors.values()):
         raise PcpinnError(f"{folder}/nodal.safetensors does not fit the run", "do not mix the files of different runs")
     data = read_data(folder / "data.safetensors")
-    return nodal_solution(plain, form, tensors["u"], coefficients, parameters, data)
+    numbers = {name: v[()] for name, v in parameters.items()}
+    return nodal_solution(plain, form, tensors["u"], coefficients, numbers, data)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 
+from ..errors import PcpinnError
 from .prior import FieldPrior, Hyper
 
 _KEPT = 200  # products of blocks that are remembered
@@ -93,7 +94,7 @@ class Linearised:
         pieces, e = self._pieces(hypers)
         M = np.block([[self._product(a, b) for b in pieces] for a in pieces])
         M[np.diag_indices_from(M)] += 1.0
-        factor = la.cho_factor(M, lower=True)
+        factor = _cholesky(M)
         right = np.concatenate([a.scale * (a.columns.T @ e) for a in pieces])
         value = -0.5 * (e @ e - right @ la.cho_solve(factor, right)) - float(np.log(np.diag(factor[0])).sum())
         for i, (block, hyper) in enumerate(zip(self.blocks, hypers, strict=True)):
@@ -133,6 +134,12 @@ class Linearised:
         B, _, modes, factor, z = self._solved(hypers)
         return *self._at_nodes(modes, factor, z), _effective(B, factor)
 
+    def moved(self, hypers: Sequence[Hyper | None], missed: np.ndarray) -> list[np.ndarray]:
+        """By how much the means of all blocks (M,) would move if weighted data (m,) were different by that much."""
+        B, _, modes, factor, _ = self._solved(hypers)
+        z, cuts = la.cho_solve(factor, B.T @ missed), np.cumsum([L.shape[1] for _, L in modes])[:-1]
+        return [L @ part for (_, L), part in zip(modes, np.split(z, cuts), strict=True)]
+
     def _solved(
         self, hypers: Sequence[Hyper | None]
     ) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]], Any, np.ndarray]:
@@ -140,7 +147,7 @@ class Linearised:
         B, e, modes = self._assemble(hypers)
         M = B.T @ B
         M[np.diag_indices_from(M)] += 1.0
-        factor = la.cho_factor(M, lower=True)
+        factor = _cholesky(M)
         return B, e, modes, factor, la.cho_solve(factor, B.T @ e)
 
     def _at_nodes(
@@ -188,13 +195,13 @@ class Linearised:
         """Each block's kind of process against the others it may have, each with the length and scale that suit it."""
         return max([hypers, *self.of_other_kinds(hypers)], key=self.evidence)
 
-    def of_other_kinds(self, hypers: Sequence[Hyper | None]) -> list[list[Hyper | None]]:
+    def of_other_kinds(self, hypers: Sequence[Hyper | None], doubts: bool = False) -> list[list[Hyper | None]]:
         """The same with each other kind of process in one block, each with the length and scale that suit it."""
         return [
             self._search([*hypers[:i], other, *hypers[i + 1 :]], 0.3)
             for i, (block, own) in enumerate(zip(self.blocks, hypers, strict=True))
             if block.prior is not None and own is not None
-            for other in block.prior.alternatives(own)
+            for other in block.prior.alternatives(own, doubts)
         ]
 
     def _fixed(self, i: int) -> bool:
@@ -275,6 +282,20 @@ class Linearised:
         return self._products[key] * a.scale[:, None] * b.scale
 
 
+def _cholesky(M: np.ndarray) -> Any:
+    """Factors of a positive matrix.
+
+    Raises:
+        PcpinnError: where products of the problem's numbers are beyond what numbers can be.
+    """
+    if not np.isfinite(M).all():
+        raise PcpinnError(
+            "the posterior cannot be computed: values of the data or the equations, squared, are not finite",
+            "write the problem in units in which its values are neither huge nor tiny",
+        )
+    return la.cho_factor(M, lower=True)
+
+
 def _effective(B: np.ndarray, factor: Any) -> float:
     return float(np.trace(la.cho_solve(factor, B.T @ B)))
 
@@ -309,7 +330,7 @@ def relevant(
     for _ in range(steps):
         at = [*range(background), *(background + j for j in active)]
         M = gram[np.ix_(at, at)] + np.diag([1.0] * background + [1 / v for v in active.values()])
-        factor = la.cho_factor(M, lower=True)
+        factor = _cholesky(M)
         R = gram[:, at]
         s = np.diag(gram) - np.einsum("ij,ji->i", R, la.cho_solve(factor, R.T))
         q = right - R @ la.cho_solve(factor, right[at])

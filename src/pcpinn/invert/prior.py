@@ -18,13 +18,16 @@ from ..errors import PcpinnError
 from .link import Link
 
 CONSTANT = 100.0  # variance of an unknown mean, in units of the scale's square
-_RANK_TOLERANCE = 1e-6  # modes below this part of the largest are left out of the linear algebra
+_RANK_TOLERANCE = {"exponential": 1e-4}  # modes below this part of the largest are left out of the linear algebra
+_USUAL_TOLERANCE = 1e-6
 _FLOOR = 2e-3  # what networks may deviate, in units of the first scale, as long as no posterior says more
 _JITTER = 1e-8
-LOCAL = 2.0  # a process that varies more where the answer is large: by this, per root mean square of the answer
+LOCAL = 3.0  # a process that varies more where the answer is large: by this, per root mean square of the answer
 _NEAR = 0.3  # parts of the first length over which that is averaged
 _LONGER = 0.2  # by which a local process may be longer than the first one, as a logarithm
 _LOCAL_COST = 3.0  # log evidence that it has to earn, since it has seen the answer
+_NEVER_STILL = 1.6  # power of small scales in their density per logarithm: 1 is flat in scales, 2 in their squares
+_DOUBT = 0.2  # log evidence that rough processes have ahead
 
 
 def squared_exponential(r: np.ndarray) -> np.ndarray:
@@ -38,7 +41,18 @@ def matern(r: np.ndarray) -> np.ndarray:
     return (1 + s + s**2 / 3) * np.exp(-s)
 
 
-KERNELS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"se": squared_exponential, "matern": matern}
+def exponential(r: np.ndarray) -> np.ndarray:
+    """exp(-r), Matern of order 1/2: samples are continuous and no more, and may all but jump."""
+    return np.exp(-r)
+
+
+KERNELS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "se": squared_exponential,
+    "matern": matern,
+    "exponential": exponential,
+}
+SMOOTH = ("se", "matern")  # answers are chosen among
+ROUGH = ("exponential",)  # and these are doubts: hardly any data exclude that a coefficient is so rough
 
 
 @dataclass(frozen=True)
@@ -96,7 +110,7 @@ class FieldPrior:
         nodes: (M, d) in units in which distances mean the same along all axes.
         start: first hyper-parameters.
         fixed: which of kernel, length and scale are given and stay.
-        kernels: those to choose from, by evidence.
+        kernels: those to choose from, by evidence; doubts: those that are never chosen, but count where answers are doubted.
         known, values: numbers of nodes with known values, and these.
         constant: whether its mean is unknown (else `mean`).
         modes: (M, J) functions of size one that may vary on their own, the smoothest first; None for none.
@@ -109,6 +123,7 @@ class FieldPrior:
     start: Hyper
     fixed: frozenset[str] = frozenset()
     kernels: tuple[str, ...] = ("se",)
+    doubts: tuple[str, ...] = ()
     known: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     values: np.ndarray = field(default_factory=lambda: np.zeros(0))
     constant: bool = False
@@ -156,7 +171,7 @@ class FieldPrior:
             C = C - cross.T @ la.cho_solve(factors, cross)
         values, vectors = la.eigh(C)
         values = np.maximum(values, 0.0)
-        kept = values > _RANK_TOLERANCE * min(values[-1], 1.0)
+        kept = values > _RANK_TOLERANCE.get(hyper.kernel, _USUAL_TOLERANCE) * min(values[-1], 1.0)
         factor = np.zeros((M, int(kept.sum())))
         factor[inner] = vectors[:, kept] * np.sqrt(values[kept])
         return Shape(mean, constant, factor)
@@ -198,11 +213,13 @@ class FieldPrior:
         rows[:, inner] = (vectors / np.sqrt(values + floor)).T
         return rows
 
-    def alternatives(self, hyper: Hyper) -> list[Hyper]:
+    def alternatives(self, hyper: Hyper, doubts: bool = False) -> list[Hyper]:
         """Other kinds of process: with each kernel, varying more where the answer is large or not, without modes of their own."""
         amounts = (0.0,) if self.size is None or "scale" in self.fixed else (0.0, LOCAL)
         kinds = [replace(hyper, kernel=k, local=a) for k in self.kernels for a in amounts]
         kinds += [replace(hyper, kernel=k, modes=()) for k in self.kernels if hyper.modes]
+        if doubts:
+            kinds += [replace(hyper, kernel=k, modes=(), local=0.0) for k in self.doubts]
         return [h for h in kinds if h != hyper]
 
     def neighbours(self, hyper: Hyper, step: float) -> list[Hyper]:
@@ -225,10 +242,12 @@ class FieldPrior:
     def penalty(self, hyper: Hyper) -> float:
         """Minus log of a broad prior on the hyper-parameters, per logarithm of each.
 
-        Lengths within a factor of ten or so of the first one. Scales are half-Cauchy about theirs, flat below it and with a heavy
-        tail above: a process that may hardly vary has to be shown by the data. A local process that is longer than the first one
-        would take its shape from the answer it has seen.
+        Lengths within a factor of ten or so of the first one. Scales are nearly flat in their squares up to the first one, with a
+        heavy tail above: where data show no variation at all, scales that they would just not show are the likeliest, and not
+        those that leave nothing to vary (Morris and Tang 2011). A local process that is longer than the first one would take its
+        shape from the answer it has seen.
         """
         length, scale = np.log(hyper.length / self.start.length), np.log(hyper.scale / self.start.scale)
+        ahead = _DOUBT * (hyper.kernel in ROUGH)
         local = _LOCAL_COST + 0.5 * (max(length, 0.0) / _LONGER) ** 2 if hyper.local else 0.0
-        return float(0.5 * length**2 + np.logaddexp(scale, -scale) - np.log(2) + local)
+        return float(0.5 * length**2 + np.logaddexp(scale, -_NEVER_STILL * scale) - np.log(2) + local - ahead)

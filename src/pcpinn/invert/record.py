@@ -22,6 +22,7 @@ from .truth import Uncertainty, compare_inverse, expected_error
 
 # Log likelihood that networks may lack of the discrete answer. A parameter one standard deviation off costs 0.5.
 EXCESS = 5.0
+_COARSE = 0.5  # of a deviation: moves of the answer by its mesh that are said
 _STUCK = -25.0  # networks whose loss is so far below that of the discrete answer: that one is no optimum
 
 
@@ -127,7 +128,7 @@ def _facts(run: Inference, solution: InverseSolution) -> dict[str, Any]:
         "noise_raised": _raised(run),
         "coefficients": list(solution.coefficients),
         "boundaries": boundary_coefficients(run),
-        "values": {n: v.tolist() for n, v in solution.parameters.items()},
+        "values": {n: np.asarray(v).tolist() for n, v in solution.parameters.items()},
     }
     if run.choice is not None and solution.uncertainty is not None:
         facts["effective"] = solution.uncertainty.effective
@@ -143,12 +144,29 @@ def _facts(run: Inference, solution: InverseSolution) -> dict[str, Any]:
                 f"the networks have not converged: their loss is {facts['excess']:.1f} above that of the discrete answer, so "
                 "they do not show what the data say; take more iterations, a wider network or a finer mesh"
             )
+        facts["discretisation"] = _of_the_mesh(run, run.choice)
         facts["priors"] = chosen_hypers(run.choice)
         facts["prior_of"] = {n: p.link.name for n, p in run.discrete.coefficients.items() if p is not None}
-        facts["std"] = {n: solution.std(n).tolist() for n in solution.parameters}
+        facts["std"] = {n: np.asarray(solution.std(n)).tolist() for n in solution.parameters}
         if run.truth is not None:
             facts["expected_l2re"] = expected_error(solution.uncertainty, solution.names, run.truth)
     return facts
+
+
+def _of_the_mesh(run: Inference, choice: Choice) -> dict[str, Any] | None:
+    """What the mesh predicts wrongly, in units of the noise, and how far this moves what was found, in other deviations."""
+    if choice.missed is None:
+        return None
+    kinds = (lambda u: isinstance(u, Coefficient), lambda u: not isinstance(u, Coefficient))
+    names = [n for kind in kinds for n, u in run.family.unknowns.items() if kind(u)]
+    moves = dict(zip(names, choice.moves, strict=False))
+    far = [f"{name} by {size:.1f}" for name, size in moves.items() if size > _COARSE]
+    if far:
+        run.progress.note(
+            f"the mesh moves what is found ({', '.join(far)} standard deviations of all else), which the deviations include; "
+            "take more cells, a higher degree or more slabs"
+        )
+    return {"data": float(np.sqrt(np.mean(choice.missed**2))), "moves": moves}
 
 
 def boundary_coefficients(run: Inference) -> dict[str, list[str]]:

@@ -25,7 +25,7 @@ from ..problem.unknowns import Coefficient
 from ..solve.settings import Settings
 from .equations import Equations
 from .link import Link
-from .prior import KERNELS, FieldPrior, Hyper
+from .prior import ROUGH, SMOOTH, FieldPrior, Hyper
 
 _MODES = 60
 _LENGTH = 0.25  # first length, in parts of the domain; with a longer one, values on all sides would leave next to nothing open
@@ -133,15 +133,15 @@ def coefficient_prior(name: str, unknown: Coefficient, equations: Equations, lin
     typical = float(np.mean(values)) if len(known) else unknown.initial
     unit = float(link.slope(np.array(typical)))
     start = Hyper(
-        "matern" if unknown.kernel == "matern" else "se",
+        "se" if unknown.kernel == "auto" else unknown.kernel,
         unknown.length or _LENGTH * extent,
         (unknown.scale or 0.25 * abs(typical) or 1.0) / unit,  # if not given, until the data say more
     )
     fixed = frozenset(k for k in ("length", "scale") if getattr(unknown, k) is not None)
     modes = laplacian_modes(space, known) if unknown.kernel == "auto" and unknown.scale is None else None
-    kernels = tuple(KERNELS) if unknown.kernel == "auto" else (start.kernel,)
+    kernels, doubts = (SMOOTH, ROUGH) if unknown.kernel == "auto" else ((unknown.kernel,), ())
     values, mean = link.to(values), float(link.to(np.array(typical)))
-    return FieldPrior(name, space.nodes, start, fixed, kernels, known, values, True, mean, modes, link)
+    return FieldPrior(name, space.nodes, start, fixed, kernels, doubts, known, values, True, mean, modes, link)
 
 
 def free_priors(equations: Equations, spread: float) -> list[tuple[FieldPrior, np.ndarray]]:

@@ -27,13 +27,13 @@ class InverseSolution(Solution):
 
     Attributes:
         coefficients: networks of the unknown functions, by name.
-        parameters: values of the unknown numbers, by name.
+        parameters: values of the unknown numbers, by name: a number, or (n,) where a vector was asked for.
         uncertainty: of all of them; None where no Gauss-Newton posterior was computed.
         data: what was given.
     """
 
     coefficients: dict[str, CoefficientNetwork] = field(default_factory=dict)
-    parameters: dict[str, np.ndarray] = field(default_factory=dict)
+    parameters: dict[str, np.float64 | np.ndarray] = field(default_factory=dict)
     uncertainty: Uncertainty | None = None
     data: tuple[Observations, ...] = ()
 
@@ -46,7 +46,9 @@ class InverseSolution(Solution):
         data: tuple[Observations, ...],
     ) -> InverseSolution:
         """What the networks of a model are now; `plain` has mesh, result, history and settings, as of any solution."""
-        parameters = {name: model.parameter(name).detach().cpu().numpy() for name in model.parameter_names}
+        unknowns = model.family.unknowns
+        found = {name: model.parameter(name).detach().cpu().numpy() for name in model.parameter_names}
+        parameters = {name: v if unknowns[name].is_vector else np.float64(v[0]) for name, v in found.items()}
         return cls(
             network=model.network,
             fields=model.family.base.unknowns,
@@ -87,8 +89,8 @@ class InverseSolution(Solution):
 
         return at
 
-    def std(self, name: str, x: Any | None = None) -> np.ndarray:
-        """Posterior standard deviation: of a coefficient or a field's first component at points, or of a parameter.
+    def std(self, name: str, x: Any | None = None) -> Any:
+        """Posterior standard deviation: of a coefficient or a field at points (n,), or of a parameter, of its shape.
 
         Raises:
             PcpinnError: where there is no posterior, or no such name.
@@ -97,7 +99,8 @@ class InverseSolution(Solution):
         if known is None:
             raise PcpinnError("this run has no posterior", "use optimiser=gauss-newton and prior=auto")
         if name in known.parameters:
-            return np.linalg.norm(known.parameters[name], axis=1)
+            each = np.linalg.norm(known.parameters[name], axis=1)
+            return each if np.ndim(self.parameters[name]) else each[0]
         if x is None:
             raise PcpinnError(f"{name!r} is a function", "give points: solution.std(name, points)")
         points = np.asarray(x, dtype=np.float64)

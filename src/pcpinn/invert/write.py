@@ -26,9 +26,7 @@ def write_data(path: Path, data: tuple[Observations, ...]) -> None:
     write_tensors(path, tensors, {"sets": facts})
 
 
-def write_unknowns(
-    folder: Path, coefficients: Mapping[str, CoefficientNetwork], parameters: Mapping[str, np.ndarray]
-) -> None:
+def write_unknowns(folder: Path, coefficients: Mapping[str, CoefficientNetwork], parameters: Mapping[str, Any]) -> None:
     """Networks of the unknown functions, and the unknown numbers."""
     tensors: dict[str, np.ndarray] = {}
     facts: dict[str, Any] = {}
@@ -54,7 +52,7 @@ def write_posterior(folder: Path, known: Uncertainty) -> None:
     write_tensors(folder / "posterior.safetensors", parts, {"effective": known.effective})
 
 
-def write_nodal(folder: Path, u: Any, coefficients: Mapping[str, Any], parameters: Mapping[str, np.ndarray]) -> None:
+def write_nodal(folder: Path, u: Any, coefficients: Mapping[str, Any], parameters: Mapping[str, Any]) -> None:
     """Nodal values of u and of the coefficients, and the unknown numbers."""
     tensors = {"u": u.theta.detach().numpy()}
     tensors |= {f"coefficient.{n}": c.base.theta.detach().numpy() for n, c in coefficients.items()}

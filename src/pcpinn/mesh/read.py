@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,19 @@ def _check_path(path: Any) -> Path:
         )
     if empty:
         raise PcpinnError(f"the mesh file {path} is empty", "export the mesh again")
+    for beside in _beside(path):
+        if beside.exists() and not beside.is_file():
+            raise PcpinnError(f"{beside}, which {path} refers to, is not a plain file", "export the mesh again")
     return path
+
+
+def _beside(path: Path) -> set[Path]:
+    """Files that a mesh file refers to; to open a pipe among them would take for ever."""
+    if path.suffix.lower() != ".xdmf":
+        return set()
+    text = path.read_text(encoding="utf-8", errors="replace")
+    names = re.findall(r"<DataItem[^<>]*Format=.(?:HDF|Binary)[^<>]*>([^<>:]+)", text)
+    return {path.parent / name.strip() for name in names if name.strip() and "\0" not in name}
 
 
 def _load(path: Path) -> Any:

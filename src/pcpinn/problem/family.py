@@ -39,6 +39,8 @@ class Family:
                 "give a function that makes it: infer(lambda a: Problem(..., flux=lambda x, u: a(x) * u.grad), ...)",
             )
         for name, unknown in unknowns.items():
+            if not isinstance(name, str):
+                raise PcpinnError(f"the name of an unknown is {name!r}", "use a word: unknowns={'a': ...}")
             if not isinstance(unknown, Parameter | Coefficient):
                 raise PcpinnError(f"unknown {name!r} is {unknown!r}", "use pcpinn.Parameter or pcpinn.Coefficient")
         if not unknowns:
@@ -88,10 +90,13 @@ class Family:
             given[name] = _function(name, own, unknown.over_time) if isinstance(unknown, Coefficient) else own
         try:
             problem = self.build(**given)
-        except TypeError as error:
+        except PcpinnError:
+            raise
+        except Exception as error:  # whatever a user's function may raise
             names = ", ".join(self.unknowns)
             raise PcpinnError(
-                f"the problem cannot be built from {names}: {error}", f"write lambda {names}: Problem(...)"
+                f"the problem cannot be built from {names}: {type(error).__name__}: {error}",
+                f"write lambda {names}: Problem(...), or correct the function",
             ) from error
         if not isinstance(problem, Problem):
             raise PcpinnError(f"the function of the unknowns returned {problem!r}", "return a pcpinn.Problem")

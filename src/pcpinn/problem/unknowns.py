@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ..errors import PcpinnError
 from .conditions import Value
 
-KERNELS = ("auto", "se", "matern")
+KERNELS = ("auto", "se", "matern", "exponential")
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,9 @@ class Coefficient:
         initial: first guess, a constant; it says nothing of how much the coefficient varies.
         low: it stays above this; None for no bound. With one, the prior may be of logarithms, log(a - low), if the data say so.
         known: boundary name -> its values there, a number or a function of x (or of (x, t), if it depends on time).
-        kernel: of the smoothness prior, a Gaussian process: se (infinitely smooth), matern (two derivatives), auto (the one
-            of larger evidence, each with its best length and scale); "none" for no prior.
+        kernel: of the smoothness prior, a Gaussian process: se (infinitely smooth), matern (two derivatives), exponential
+            (none), auto (se or matern, the one of larger evidence, each with its best length and scale; deviations allow for
+            exponential, too); "none" for no prior.
         length, scale: over which distance and how much it varies; None averages over those that the data leave possible.
         over_time: whether it depends on time, and is called a(x, t); else on space alone.
         width, depth: hidden layers of its network.

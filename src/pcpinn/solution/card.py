@@ -60,11 +60,15 @@ def _facts(solution: Any) -> list[str]:
     return lines
 
 
+def listed(value: Any) -> list[Any]:
+    """A number, several or none, as a list."""
+    return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
+
+
 def plus_minus(value: Any, deviation: Any = None) -> str:
     """Numbers with their standard deviations, two digits of these: 1.234 +- 0.012."""
-    values = value if isinstance(value, list | tuple) else [value]
-    deviations = [None] * len(values) if deviation is None else deviation
-    deviations = deviations if isinstance(deviations, list | tuple) else [deviations]
+    values = listed(value)
+    deviations = listed(deviation) or [None] * len(values)
     parts = []
     for v, d in zip(values, deviations, strict=True):
         if d is None or not d > 0:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import operator
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from torch import nn
 from ..errors import PcpinnError
 from ..files import (
     clear_stagings,
+    make_staging,
     read_json,
     read_plain_text,
     read_tensors,
@@ -33,6 +33,7 @@ from ..files import (
     write_json,
     write_tensors,
 )
+from ..lock import unlock_folder
 from ..mesh.check import check_mesh
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
@@ -63,11 +64,11 @@ def create_run(
     """
     folder = Path(folder)
     require_free(folder)
-    staging = None
+    staging, key = None, None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         clear_stagings(folder)
-        staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:80]}."))
+        staging, key = make_staging(folder)
         staging.chmod(0o755)
         write_json(staging / "run.json", {"format": FORMAT, **record})
         if mesh is not None:
@@ -84,6 +85,7 @@ def create_run(
     finally:
         if staging is not None and staging.exists():
             shutil.rmtree(staging, ignore_errors=True)
+        unlock_folder(key)
 
 
 def settle_run(folder: Path, record: dict[str, Any], mesh: AnyMesh) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files import write_atomically
-from .card import plus_minus
+from .card import listed, plus_minus
 from .cut import axis_names
 from .markup import facts, figure, folded, page, text
 from .solution import Solution
@@ -89,10 +89,10 @@ def _tiles(result: Mapping[str, Any]) -> str:
         tiles.append((f"{errors['l2re']:.1e}", f"relative L2 error against the {_kind(result)}"))
     deviations = (result.get("inverse") or {}).get("std") or {}
     for name, values in ((result.get("inverse") or {}).get("values") or {}).items():
-        for k, value in enumerate(values):
-            std = deviations.get(name)
-            label = name if len(values) == 1 else f"{name}[{k}]"
-            tiles.append((plus_minus(value, None if std is None else std[k]), label))
+        several, std = listed(values), listed(deviations.get(name))
+        for k, value in enumerate(several):
+            label = name if len(several) == 1 else f"{name}[{k}]"
+            tiles.append((plus_minus(value, std[k] if std else None), label))
     tiles.append((f"{result['time']['total_s']:.1f} s", "in all"))
     return '<div class="tiles">' + "".join(_tile(*tile) for tile in tiles) + "</div>"
 

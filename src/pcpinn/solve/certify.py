@@ -10,6 +10,7 @@ what is left of that is a part of the estimate.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ import torch
 
 from ..discretize.discrete_equation import DiscreteEquation
 from ..discretize.linear_solves import solve_krylov
-from ..discretize.nonlinear import linearised_near
+from ..discretize.nonlinear import Linearisation, linearised_near, solve_newton
 from ..discretize.samples import sample_points
 from ..discretize.slabs import TimeSlabs
 from ..errors import PcpinnError
@@ -38,6 +39,7 @@ from .settings import Settings
 _AFFORDABLE_SLABS = 10**6
 _STATES = 2  # of the answer, at which coefficients are looked at
 _STEP = 1e-4  # of the domain, for its slopes there
+_NEXT = 0.1  # of a Newton correction: more in the next one means that the first says little of the distance
 _MATTERS = 0.2  # of the estimate: a part for what varies unseen that is said
 
 
@@ -97,8 +99,8 @@ def affordable_estimate(
         return None
     if found.unseen > _MATTERS * found.estimate:
         progress.note(
-            "coefficients vary inside cells, and cells that follow them would be too many: the error estimate is a guess; "
-            "take finer cells, or average the coefficients"
+            "coefficients or boundary data vary inside cells, and cells that follow them would be too many: the error estimate "
+            "is a guess; take finer cells, or average them"
         )
     return found
 
@@ -108,7 +110,8 @@ def estimate_error(
 ) -> ErrorEstimate:
     """Estimate the total relative L2 error of a network.
 
-    For a nonlinear problem the finer discretisation is linearised at the network: one Newton correction.
+    For a nonlinear problem the finer discretisation is linearised at the network: one Newton correction. Where the next one would
+    not be much smaller, the network is too far from the answer for that, and the finer discretisation is solved.
 
     Args:
         network: the answer.
@@ -149,9 +152,25 @@ def estimate_error(
     error = solve_krylov(system.A, r, lambda v: preconditioner.apply(state, v), tolerance=1e-3)
     if error is None:
         raise PcpinnError("the error estimate did not converge", "use certify=false, or a finer mesh")
+    if not by_slabs and not system.exact_at(u - error):
+        error = _to_the_end(system, u, error, lambda v: preconditioner.apply(state, v))
     scale = system.norm(u - error) or system.norm(u) or 1.0  # an answer that misses a source may be zero
     unseen = judged.hidden_part(u - error)
     return ErrorEstimate(system.norm(error) / scale + unseen, judged.how, system.size, unseen)
+
+
+def _to_the_end(
+    system: Linearisation, u: np.ndarray, error: np.ndarray, apply: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """u less the solution, where one Newton correction of u is `error`: that, if the next one is small beside it.
+
+    Raises:
+        PcpinnError: when Newton's method does not converge from there.
+    """
+    F = system.equation.residual(u - error)
+    if np.isfinite(F).all() and system.norm(apply(F)) <= _NEXT * system.norm(error):
+        return error
+    return u - solve_newton(system.equation, u)
 
 
 def _states(network: Network, problem: Problem) -> torch.Tensor:

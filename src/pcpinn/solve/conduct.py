@@ -170,6 +170,16 @@ class Run:
         """Training begins now."""
         self.setup_s = self.clock.seconds
 
+    def training_limit(self, trained: float = 0.0, later: float = 0.0) -> float:
+        """Seconds that training may take in all: what the rest of the run leaves of its time limit.
+
+        Args:
+            trained: seconds of training by now, those before a resume included.
+            later: what is to come after training, by prediction; no more than half of the limit is kept for it.
+        """
+        limit = self.settings.run.time_limit
+        return limit - (self.clock.seconds - trained) - min(later, limit / 2)
+
     def result(
         self,
         *,

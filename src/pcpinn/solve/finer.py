@@ -90,7 +90,7 @@ def _following(
         return Finer(form, how, found)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PcpinnWarning)  # said already
-        return Finer(on(found.mesh), f"{how}, cells cut where coefficients vary inside them", found)
+        return Finer(on(found.mesh), f"{how}, cells cut where coefficients or boundary data vary inside them", found)
 
 
 def finer_slabs(mesh: SlabMesh, settings: Settings) -> tuple[SlabMesh, int, int, str]:

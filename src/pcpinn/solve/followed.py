@@ -13,6 +13,7 @@ from ..discretize.jumps import Values
 from ..discretize.onto_jumps import OntoJumps
 from ..discretize.space import Space
 from ..discretize.unseen import INSIDE, NEARLY_FITTED, coefficients, resolved, spread, unseen_cells
+from ..discretize.unseen_walls import Walls, walls_of
 from ..discretize.weak_form import WeakForm
 from ..mesh.mesh import Mesh
 from ..problem.problem import Problem
@@ -28,12 +29,13 @@ class Followed:
     Attributes:
         mesh: cut and fitted.
         unseen: (c,) bool.
-        values: the coefficients that were looked at.
+        values: the coefficients that were looked at; walls: the data of boundaries.
     """
 
     mesh: Mesh
     unseen: np.ndarray
     values: Values
+    walls: Walls
 
     def hidden_part(self, form: WeakForm, u: np.ndarray | None = None) -> float:
         """What an answer may be wrong by, in parts of it, since coefficients vary unseen: 0 where all is seen.
@@ -41,12 +43,13 @@ class Followed:
         Cells count by the work that is done in them where u (N,) is known, else by volume. Each may conduct as little as the
         harmonic mean of its coefficients says, where its points of quadrature see an arithmetic one.
         """
+        at_walls = self.walls.hidden_part(self.mesh)
         if not self.unseen.any():
-            return 0.0
+            return at_walls
         cells = np.flatnonzero(self.unseen)
         work = _work(form, u)
         x = float((work[cells] * spread(self.values, self.mesh, cells)).sum() / work.sum())
-        return x / (1 + x)
+        return x / (1 + x) + at_walls
 
 
 def followed(
@@ -62,16 +65,17 @@ def followed(
         states: (k, C, 1 + d) of an answer, at which coefficients are looked at.
         fit: move nodes onto jumps, and cut edges there.
     """
-    values = _values(problem, mesh, states)
+    times = _moments(problem, mesh)
+    values, walls = coefficients(problem, states, times), walls_of(problem, space.degree, times)
     X = space.quadrature.X
-    found = resolved(mesh, values, X, most, shape_of(problem, mesh), problem.periodic_pairs)
+    found = resolved(mesh, values, X, most, shape_of(problem, mesh), problem.periodic_pairs, walls.unseen)
     if not fit or problem.periodic_pairs:  # whose sides must stay alike
-        return Followed(found.mesh, found.unseen, values)
+        return Followed(found.mesh, found.unseen, values, walls)
     fitted = OntoJumps(lambda x: values(x).reshape(len(x), -1)).fitted(found.mesh)
     if fitted is found.mesh or fitted.cell_count > 2 * most:
-        return Followed(found.mesh, found.unseen, values)
+        return Followed(found.mesh, found.unseen, values, walls)
     none = np.zeros(fitted.cell_count, dtype=bool)
-    return Followed(fitted, unseen_cells(values, fitted, X) if found.unseen.any() else none, values)
+    return Followed(fitted, unseen_cells(values, fitted, X) if found.unseen.any() else none, values, walls)
 
 
 def looked_at(problem: Problem, space: Space, states: Tensor | None = None, fitted: bool = False) -> Followed:
@@ -79,15 +83,17 @@ def looked_at(problem: Problem, space: Space, states: Tensor | None = None, fitt
 
     Where its sides were moved onto jumps (`fitted`), slivers along bent ones do not count: finer meshes see what they do.
     """
-    values, inside = _values(problem, space.mesh, states), NEARLY_FITTED if fitted else INSIDE
-    return Followed(space.mesh, unseen_cells(values, space.mesh, space.quadrature.X, inside=inside), values)
+    times, inside = _moments(problem, space.mesh), NEARLY_FITTED if fitted else INSIDE
+    values, walls = coefficients(problem, states, times), walls_of(problem, space.degree, times)
+    return Followed(space.mesh, unseen_cells(values, space.mesh, space.quadrature.X, inside=inside), values, walls)
 
 
-def _values(problem: Problem, mesh: Mesh, states: Tensor | None) -> Values:
+def _moments(problem: Problem, mesh: Mesh) -> list[float]:
+    """Times at which points of a mesh of space alone are looked at."""
     if not problem.over_time or mesh.dimension == problem.domain.dimension:
-        return coefficients(problem, states)
+        return []
     start, end = (float(b[-1]) for b in problem.domain.bounds)  # type: ignore[attr-defined]
-    return coefficients(problem, states, (start + (end - start) * (np.arange(_MOMENTS) + 0.437) / _MOMENTS).tolist())
+    return list((start + (end - start) * (np.arange(_MOMENTS) + 0.437) / _MOMENTS).tolist())
 
 
 def _work(form: WeakForm, u: np.ndarray | None) -> np.ndarray:

@@ -73,8 +73,8 @@ def solve(
             optimiser=GaussNewton(iterations=60), time=March(steps=100), newton=...), single keys of theirs (size=0.05), and
             accuracy, seed, device, precision, time_limit, memory, certify, checkpoint_every. `pcpinn settings` lists them all.
 
-    At its time limit (seconds of training, those before a resume included; to an accuracy, of everything) a solve returns what
-    it has. A march with given steps, which has no answer before its end, raises and keeps the finished windows for `resume`.
+    At its time limit (of the whole run, what was before a resume included) a solve returns what it has. A march with given steps,
+    which has no answer before its end, raises and keeps the finished windows for `resume`.
 
     Raises:
         NoAnswer: to an accuracy, where a march cannot be done in time, or at all; with a verdict. The folder can be resumed.

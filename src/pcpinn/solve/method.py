@@ -41,10 +41,10 @@ class Options(Recipe):
         seed: for all random numbers.
         device: auto (a GPU if there is one), cpu or cuda.
         precision: of the network: float64 or float32.
-        time_limit: seconds of training; with an accuracy, of the whole solve, 600 if not given. A solve then returns what it
-            has; a march with given steps, which has no answer before its end, stops with an error and can be continued with
-            `pcpinn resume`. A set-up, or an iteration, that is going to take three times as long by itself is refused, and an
-            error estimate that would take longer is left out.
+        time_limit: seconds of the whole run, set-up and error estimate included; with an accuracy 600 if not given. A solve
+            then returns what it has, after one step of its training at least; a march with given steps, which has no answer
+            before its end, stops with an error and can be continued with `pcpinn resume`. A set-up, or an iteration, that is
+            going to take three times as long by itself is refused, and an error estimate that would take longer is left out.
         memory: GiB that the preconditioner and Gauss-Newton's matrices may each take (the latter a quarter of a GPU's memory
             if that is more).
         certify: estimate the total error on a finer discretisation at the end.

@@ -31,7 +31,7 @@ from ..train import LeastSquares, Loss, Stopping, train
 from .build import make_discretisation, make_mesh, make_network, make_optimiser
 from .certify import affordable_estimate
 from .conduct import Run, check_training
-from .cost import MARGIN, setup_seconds
+from .cost import MARGIN, judging_seconds, setup_seconds
 from .newton import NotConverged
 from .settings import Settings
 from .start import Start, nodal_start, take_over
@@ -40,6 +40,7 @@ from .whole import MakeStep, WholeNewton
 
 MakeLoss = Callable[[Linearisation, Network, Settings], Loss]
 
+_FINER = 2.0  # times as many degrees of freedom has what answers are judged on, about
 _DIRECT_UNKNOWNS = {1: 10**7, 2: 200_000, 3: 30_000}  # beyond these a direct solve costs more than the training
 
 
@@ -95,10 +96,12 @@ def run(
     checkpoints, snapshot = own.checkpoints(network.theta, state)
     patience = optimiser.usual_patience if optimiser.patience is None else optimiser.patience
     watch = watch_error(network, reference, optimiser.iterations)
+    later = judging_seconds(_FINER * system.size, mesh.dimension) if options.certify else 0.0
+    limit = own.training_limit(0.0 if snapshot is None else snapshot.seconds, later)
     newton = None
     if relinearised is not None and isinstance(loss, LeastSquares):
         newton = WholeNewton(
-            loss, system, settings, optimiser, state, relinearised, patience, progress, checkpoints, watch
+            loss, system, settings, optimiser, state, relinearised, patience, progress, checkpoints, watch, limit
         )
         try:
             training = newton.run(snapshot)
@@ -109,7 +112,7 @@ def run(
             raise
         loss = newton.loss
     else:
-        stopping = Stopping(optimiser.iterations, settings.newton.tolerance, options.time_limit, patience)
+        stopping = Stopping(optimiser.iterations, settings.newton.tolerance, limit, patience)
         training = train(loss, optimiser, stopping, state, progress, checkpoints, snapshot, watch=watch)
 
     progress.stage("errors")

@@ -44,7 +44,8 @@ class WholeNewton(Newton):
         optimiser, state: continue from step to step.
         make_step: makes the loss of a linearisation, as `preconditioned_loss` does.
         patience: of each step's training.
-        progress, checkpoints: told of each iteration.
+        progress, checkpoints, watch: told of each iteration.
+        limit: seconds, those before a resume included.
 
     Attributes:
         linear: whether the linear part turned out to be the problem itself.
@@ -62,12 +63,13 @@ class WholeNewton(Newton):
         progress: Progress,
         checkpoints: Checkpoints | None,
         watch: Watch | None = None,
+        limit: float = math.inf,
     ) -> None:
         super().__init__(loss.network)
         self.loss, self.settings, self.optimiser, self.state = loss, settings, optimiser, state
         self.rules, self.equation = settings.newton, system.equation
         self.make_step, self.patience, self.progress, self.checkpoints = make_step, patience, progress, checkpoints
-        self.watch = watch
+        self.watch, self.limit = watch, limit
         self.place = Place(system, None if system.from_zero else system.at)
         self.linear, self.iteration, self._clock = False, 0, time.perf_counter()
         self._linear_part = system.A if system.from_zero else None
@@ -215,15 +217,18 @@ class WholeNewton(Newton):
 
     def _keep(self) -> Kept | None:
         """The present P, if it is good for the new matrix."""
-        operator, place = preconditioned(self.loss), self.place
+        place = self.place
         if self.rules.linearisation == "linear-part" or not place.steps[-1].accepted:
             return _kept(self.loss)
-        d = self.equation.discretisation
-        quality = estimate_quality(
-            place.system.A, self._apply, d.unknown_nodes, operator.all_weights, np.asarray(d.unknown_components)
-        )
-        good = quality.smooth <= max(_GOOD_P, place.built_quality)
-        return replace(_kept(self.loss), quality=quality) if good else None
+        kept = self._kept_for(place.system)
+        assert kept.quality is not None
+        return kept if kept.quality.smooth <= max(_GOOD_P, place.built_quality) else None
+
+    def _kept_for(self, system: Linearisation) -> Kept:
+        """The present P, with its quality for another matrix."""
+        d, weights = self.equation.discretisation, preconditioned(self.loss).all_weights
+        quality = estimate_quality(system.A, self._apply, d.unknown_nodes, weights, np.asarray(d.unknown_components))
+        return replace(_kept(self.loss), quality=quality)
 
     def _damping(self) -> float:
         """Length of the step; 1 where P is too far from A to tell."""
@@ -261,7 +266,7 @@ class WholeNewton(Newton):
         if resume is None:
             seconds, theta = time.perf_counter() - self._clock, self.network.theta.detach().clone()
             resume = Snapshot(self.iteration, seconds, theta, self.state, History())
-        stopping = Stopping(iterations, tolerance, self.settings.run.time_limit, self.patience)
+        stopping = Stopping(iterations, tolerance, self.limit, self.patience)
         training = train(
             self.loss, self.optimiser, stopping, None, self.progress, self.checkpoints, resume, announce, self.watch
         )
@@ -313,7 +318,9 @@ class WholeNewton(Newton):
         if packed.at is not None:
             place.system = linearised_system(equation, packed.at, A)
             damped = place.system.damped(place.steps[-1].damping)
-            self.loss = self.make_step(damped, network, settings, kept=_kept(self.loss), rescale=False)
+            elsewhere = place.steps[-1].preconditioner == "kept" and self.rules.linearisation == "newton"
+            kept = self._kept_for(place.system) if elsewhere else _kept(self.loss)
+            self.loss = self.make_step(damped, network, settings, kept=kept, rescale=False)
         self.place, self.state, self._snapshot = place, snapshot.state, snapshot
         self._before = snapshot.context["before"].to(self._before)
         if self.checkpoints is not None:

@@ -67,7 +67,8 @@ def run_without_system(
     checkpoints, snapshot = own.checkpoints(network.theta, state)
     patience = optimiser.usual_patience if optimiser.patience is None else optimiser.patience
     watch = watch_error(network, reference, optimiser.iterations)
-    stopping = Stopping(optimiser.iterations, settings.newton.tolerance, options.time_limit, patience)
+    limit = own.training_limit(0.0 if snapshot is None else snapshot.seconds)
+    stopping = Stopping(optimiser.iterations, settings.newton.tolerance, limit, patience)
     training = train(loss, optimiser, stopping, state, progress, checkpoints, snapshot, watch=watch)
 
     progress.stage("errors")

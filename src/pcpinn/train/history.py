@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..errors import PcpinnError
+from ..files import write_atomically
 from ..progress import Event
 
 COLUMNS = ("iteration", "seconds", "loss", "residual", "l2re")
@@ -116,8 +118,11 @@ class HistoryFile:
         self._last = now
         lines = self._history.to_csv().splitlines(keepends=True)
         try:
-            with self._path.open("a" if self._written else "w", encoding="utf-8", newline="") as file:
-                file.writelines(lines[self._written :])
-        except OSError:
+            if not self._written:  # in place of what is there, be it a pipe that nobody reads or a link to elsewhere
+                write_atomically(self._path, "".join(lines))
+            else:
+                with self._path.open("a", encoding="utf-8", newline="") as file:
+                    file.writelines(lines[self._written :])
+        except (OSError, PcpinnError):
             return  # a full disk is told by those who write what counts
         self._written = len(lines)

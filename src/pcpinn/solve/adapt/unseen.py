@@ -29,6 +29,6 @@ def say_unseen(part: float, accuracy: float, progress: Progress) -> None:
     """Where coefficients vary inside cells of the last mesh, and this matters. The verdict warns of it."""
     if part > SAFE * accuracy:
         progress.note(
-            f"coefficients vary inside cells, and cells that follow them are not affordable: for that {part:.1g} of the answer "
-            "may be wrong; average the coefficients, or allow more memory"
+            "coefficients or boundary data vary inside cells, and cells that follow them are not affordable: for that "
+            f"{part:.1g} of the answer may be wrong; average them, or allow more memory"
         )

@@ -111,7 +111,7 @@ def march(
             network.output_scale.fill_(done.scale)
         clock.add(done.elapsed)
         training.add(done.seconds)
-    deadline = Deadline(training, options.time_limit, own.team)
+    deadline = Deadline(training, own.training_limit(training.seconds), own.team)
     if not thetas:
         progress.stage("initial values")
         try:
@@ -128,6 +128,7 @@ def march(
     every = recipe.refresh
     whole = 1 if isinstance(solver, DescentSolver) else every  # windows between two builds of P
     inside = _inside(checkpoint, thetas, reports, history, network, None if done is None else done.inside)
+    built_at: Window | None = None  # where P was last built before a resume
     try:
         for number, (times, first) in enumerate(windows):
             window = Window(space, Layers(plan.steps, times, first), known)
@@ -136,7 +137,11 @@ def march(
                     network.theta.copy_(thetas[number + 1])
                 report = reports[number]
                 trainer.damping = report.damping
+                built_at = window if report.rebuilt else built_at
             else:
+                if built_at is not None:
+                    kept.restore(built_at)
+                    built_at = None
                 if number % every == 0:
                     kept.stale = True
                     if checkpoint is not None and checkpoint.due() and not inside.waits:
