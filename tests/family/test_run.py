@@ -182,7 +182,7 @@ def test_networks_grow_where_they_limit(monkeypatch, tmp_path):
     from pcpinn.family import run
 
     monkeypatch.setattr(run, "_WIDTHS", (4, 8))
-    monkeypatch.setattr(run, "NETWORK", pc.MLP(width=4, depth=1, features="none"))
+    small = pc.MLP(width=4, depth=1, features="none")
     choices = {k: v for k, v in QUICK.items() if k not in ("width", "depth")} | {"accuracy": 1e-4}
     monkeypatch.setattr(run.FamilyRun, "_look", lambda self, e, done: "stagnation" if done == 20 else "iterations")
     widths = []
@@ -193,7 +193,7 @@ def test_networks_grow_where_they_limit(monkeypatch, tmp_path):
         widths.append(found.network.architecture.width)
         return found
 
-    monkeypatch.setattr(run, "resolve", lambda *a: resolve(*a).with_recipe("network", run.NETWORK))
+    monkeypatch.setattr(run, "resolve", lambda *a: resolve(*a).with_recipe("network", small))
     whole = solved(40)
     solved(30, out=tmp_path / "run")
     resumed = solved(40, out=tmp_path / "run", resume=True)

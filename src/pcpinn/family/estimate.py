@@ -21,7 +21,7 @@ from ..solve.build import make_preconditioner
 from ..solve.settings import Settings
 from .anchors import Anchors
 from .assembly import Assembly
-from .discretise import AnySystem, make_finer, make_system
+from .discretise import AnySystem, assembled_once, make_finer, make_system
 from .family import Family
 from .loss import corrected
 from .nodal import NodalNetwork
@@ -118,14 +118,14 @@ class Estimator:
     def _coarse(self) -> tuple[AnySystem, Anchors, NodalNetwork]:
         device = self.network.theta.device
         system, P = self._given
-        system = system or make_system(self.family, self.mesh, self.settings, device)
+        system = assembled_once(system or make_system(self.family, self.mesh, self.settings, device), self.settings)
         P = P or self._anchors(system)
         return system, P, NodalNetwork(self.network, system.nodes)
 
     @cached_property
     def _fine(self) -> tuple[AnySystem, Anchors, str]:
         system, how = make_finer(self.family, self.mesh, self.settings, self.network.theta.device)
-        P = self._anchors(system)
+        P = self._anchors(assembled_once(system, self.settings))
         return system, P, how
 
     @cached_property
