@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..discretize.discretisation import Discretisation
 from ..discretize.transfer import prolongation
 from ..mesh.slab_mesh import AnyMesh
 from ..network.protocol import Network
@@ -100,6 +101,23 @@ class Estimator:
         values = (found[k].numpy() for k in ("total", "training", "discretisation"))
         total, training, rest = (float(v[0]) if z.ndim == 1 else v for v in values)
         return QueryError(total, training, rest, self.how)
+
+    def corrected(self, z: Tensor, rounds: int) -> tuple[Discretisation, Tensor, dict[str, float]]:
+        """Values (N,) at the nodes of the trained discretisation for scaled parameters (K,), corrected `rounds` times.
+
+        A round is the Krylov steps with the shared P, of a nonlinear family for a step of Newton's method. One more tells what is
+        left to correct, the training error; one on the finer discretisation, from there, the total error.
+        """
+        (coarse, P, nodal), (fine, Q, _), one = self._coarse, self._fine, z[None]
+        v = nodal.values(one)
+        for _ in range(rounds):
+            v = corrected(coarse, P, v, one).target
+        here = corrected(coarse, P, v, one, damped=False)
+        there = corrected(fine, Q, self._raised(v), one, damped=False)
+        apart = fine.relative(self._raised(here.whole) - there.whole, there.whole)
+        found = {"training": here.errors, "discretisation": apart, "estimate": there.errors}
+        errors = {key: float(e[0]) for key, e in found.items()}
+        return coarse.discretisation(self.family.value(z)), v[0], errors
 
     def _errors(self, z: Tensor) -> dict[str, Tensor]:
         (coarse, P, nodal), (fine, Q, _) = self._coarse, self._fine
