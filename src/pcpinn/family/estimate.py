@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..discretize.discretisation import Discretisation
+from ..discretize.finite_elements import FiniteElements
+from ..discretize.slabs import TimeSlabs
 from ..discretize.transfer import prolongation
 from ..mesh.slab_mesh import AnyMesh
 from ..network.protocol import Network
@@ -102,7 +103,7 @@ class Estimator:
         total, training, rest = (float(v[0]) if z.ndim == 1 else v for v in values)
         return QueryError(total, training, rest, self.how)
 
-    def corrected(self, z: Tensor, rounds: int) -> tuple[Discretisation, Tensor, dict[str, float]]:
+    def corrected(self, z: Tensor, rounds: int) -> tuple[FiniteElements | TimeSlabs, Tensor, dict[str, float]]:
         """Values (N,) at the nodes of the trained discretisation for scaled parameters (K,), corrected `rounds` times.
 
         A round is the Krylov steps with the shared P, of a nonlinear family for a step of Newton's method. One more tells what is
