@@ -56,7 +56,7 @@ FAMILIES.register(
         conditions="u = 0 on the square and on the hole, p(0, 0) = 0",
         family=Family(stokes, fx=_FORCE, fy=_FORCE),
         fine={"size": 0.045, "degree": 4},
-        queries={"quick": 12, "default": 100},
+        queries={"quick": 6, "default": 100},
         presets={
             "quick": {
                 "size": 0.12, "degree": 3, "validation": 16, "iterations": 40, "time_limit": 20.0,
