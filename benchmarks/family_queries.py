@@ -40,7 +40,7 @@ def medians(call: Callable[[int], Any]) -> tuple[float, float]:
 
 def measured(name: str) -> dict[str, Any]:
     """A row."""
-    task = family_task(name, "quick", {"iterations": 1, "samples": 2, "validation": 2, "device": "cpu"})
+    task = family_task(name, "quick", {"iterations": 1, "validation": 2, "device": "cpu"})
     surrogate = task.run()
     mu = task.family.sample(CALLS, seed=5).numpy()
     finer, _ = make_finer(task.family, surrogate.mesh, task.settings, torch.device("cpu"))

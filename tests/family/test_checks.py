@@ -68,6 +68,17 @@ def test_settings_that_are_not_read_are_refused(choices, words):
         pc.solve(pc.Family(lambda a: poisson(source=lambda x, u: -a), a=pc.Range(1, 2)), size=0.5, **choices)
 
 
+def test_families_do_not_march():
+    def make(k):
+        sides = {"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0), "initial": pc.Initial(lambda x: 1.0)}
+        domain = pc.Interval(0, 1).over(0, 1)
+        return pc.Problem(domain, density=lambda x, u: u.value, flux=lambda x, u: k * u.grad, boundary=sides)
+
+    with pytest.raises(pc.PcpinnError, match="all times at once") as refused:
+        pc.solve(pc.Family(make, k=pc.Range(1, 2)), time="march", size=0.5)
+    assert "slabs" in refused.value.remedy
+
+
 def test_a_single_problem_has_no_branch():
     with pytest.raises(pc.PcpinnError, match="for families"):
         pc.solve(poisson(), network="trunk-branch", size=0.5)

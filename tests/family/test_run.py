@@ -33,6 +33,23 @@ def test_errors_are_as_estimated(trained):
     assert float(one) == pytest.approx(estimates.total[3], rel=1e-6)
 
 
+def test_corrected_answers_are_discrete_solutions(trained):
+    """Against a direct solve on the same mesh, and their estimate against one on a fine mesh."""
+    family, surrogate, _ = trained
+    for mu in family.sample(3, seed=8):
+        solution = surrogate.corrected(mu)
+        equation, u = direct(family.at(mu), QUICK["cells"], QUICK["degree"])
+        v = np.reshape(solution(equation.nodes.points), (-1, 1))[equation.nodes.point_of, 0]
+        assert equation.norm(v - u) < 1e-7 * equation.norm(u)
+        fine, w = direct(family.at(mu), (40,))
+        v = np.reshape(solution(fine.nodes.points), (-1, 1))[fine.nodes.point_of, 0]
+        assert solution.errors["estimate"] == pytest.approx(fine.norm(v - w) / fine.norm(w), rel=0.3)
+        assert solution.errors["training"] < 1e-7
+        assert float(surrogate.estimate(mu)) > 10 * solution.errors["estimate"]
+    with pytest.raises(pc.PcpinnError, match="rounds"):
+        surrogate.corrected(mu, rounds=0)
+
+
 def test_one_set_of_parameters(trained):
     family, surrogate, _ = trained
     x = np.linspace(0, 1, 7)[:, None]
@@ -182,7 +199,7 @@ def test_networks_grow_where_they_limit(monkeypatch, tmp_path):
     from pcpinn.family import run
 
     monkeypatch.setattr(run, "_WIDTHS", (4, 8))
-    monkeypatch.setattr(run, "NETWORK", pc.MLP(width=4, depth=1, features="none"))
+    small = pc.MLP(width=4, depth=1, features="none")
     choices = {k: v for k, v in QUICK.items() if k not in ("width", "depth")} | {"accuracy": 1e-4}
     monkeypatch.setattr(run.FamilyRun, "_look", lambda self, e, done: "stagnation" if done == 20 else "iterations")
     widths = []
@@ -193,7 +210,7 @@ def test_networks_grow_where_they_limit(monkeypatch, tmp_path):
         widths.append(found.network.architecture.width)
         return found
 
-    monkeypatch.setattr(run, "resolve", lambda *a: resolve(*a).with_recipe("network", run.NETWORK))
+    monkeypatch.setattr(run, "resolve", lambda *a: resolve(*a).with_recipe("network", small))
     whole = solved(40)
     solved(30, out=tmp_path / "run")
     resumed = solved(40, out=tmp_path / "run", resume=True)
@@ -223,6 +240,13 @@ def test_nonlinear_family():
     assert surrogate.verdict.reached
     for mu in family.sample(4, seed=7):
         assert true_error(surrogate, family, mu, (40,)) < 2e-2
+    equation, u = direct(family.at(mu), QUICK["cells"], QUICK["degree"])
+    off = []
+    for rounds in (1, 2):  # steps of Newton's method
+        v = surrogate.corrected(mu, rounds)(equation.nodes.points)
+        off.append(equation.norm(np.reshape(v, (-1, 1))[equation.nodes.point_of, 0] - u) / equation.norm(u))
+    assert off[0] < 1e-3
+    assert off[1] < 0.1 * off[0]
 
 
 def test_function_by_trunk_and_branch():

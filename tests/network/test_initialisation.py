@@ -16,6 +16,7 @@ VARIANCE = {
     "glorot-uniform": 2 / (IN + OUT),
     "he-normal": 2 / IN,
     "he-uniform": 2 / IN,
+    "spread": 4 * 13 / 12 / IN,  # length 2 on average, from half to one and a half times that
 }
 
 
@@ -37,14 +38,21 @@ def test_distribution(layer):
     """Uniform ones are bounded by sqrt(3) standard deviations; normal ones are not, and have their kurtosis."""
     name, weight, _ = layer
     z = weight / math.sqrt(VARIANCE[name])
+    if name == "spread":
+        lengths = weight.norm(dim=1)
+        assert 1 <= float(lengths.min()) < 1.1
+        assert 2.9 < float(lengths.max()) <= 3
+        return
     normal = name.endswith("normal") or name in ("cells", "radial")
     assert (float(z.abs().max()) > 3) == normal
     assert float((z**4).mean()) == pytest.approx(3.0 if normal else 1.8, abs=0.1)
 
 
 def test_biases(layer):
-    name, _, bias = layer
-    if name == "torch":
+    name, weight, bias = layer
+    if name == "spread":  # the sum of w_i c_i with c from -1 to 1
+        assert float((bias / weight.norm(dim=1)).std()) == pytest.approx(1 / math.sqrt(3), rel=0.15)
+    elif name == "torch":
         assert float(bias.abs().max()) <= 1 / math.sqrt(IN)
         assert float(bias.std()) == pytest.approx(1 / math.sqrt(3 * IN), rel=0.15)
     else:

@@ -112,6 +112,6 @@ def test_a_step_into_the_infinite_is_taken_back(monkeypatch):
     loss, _ = loss_for()
     before, start = loss.theta.detach().clone(), float(loss.known_residual().norm())
     infinite = torch.full((25, 3), math.inf, dtype=torch.float64)
-    monkeypatch.setattr(heads._Orthogonal, "solve", lambda self, wanted: infinite)
+    monkeypatch.setattr(heads.Orthogonal, "solve", lambda self, wanted: infinite)
     assert HeadSolver().step(loss) == start
     assert torch.equal(loss.theta.detach(), before)

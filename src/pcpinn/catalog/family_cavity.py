@@ -50,7 +50,7 @@ FAMILIES.register(
                 "time_limit": 20.0,
             },
             "default": {
-                "size": 0.12, "degree": 4, "corners": _CORNERS, "corner_size": 5e-3, "samples": 32, "sample": 24_000, "width": 48,
+                "size": 0.12, "degree": 4, "corners": _CORNERS, "corner_size": 2e-3, "samples": 32, "sample": 24_000, "width": 48,
                 "depth": 4, "iterations": 800, "time_limit": 300.0,
             },
         },

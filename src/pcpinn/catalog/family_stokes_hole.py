@@ -56,16 +56,13 @@ FAMILIES.register(
         conditions="u = 0 on the square and on the hole, p(0, 0) = 0",
         family=Family(stokes, fx=_FORCE, fy=_FORCE),
         fine={"size": 0.045, "degree": 4},
-        queries={"quick": 12, "default": 100},
+        queries={"quick": 6, "default": 100},
         presets={
             "quick": {
-                "size": 0.12, "degree": 3, "network": "trunk-branch", "branch_depth": 0, "width": 8, "depth": 2,
-                "samples": 12, "sample": 1500, "validation": 16, "iterations": 80, "time_limit": 20.0,
+                "size": 0.12, "degree": 3, "validation": 16, "iterations": 40, "time_limit": 20.0,
             },
             "default": {
-                "size": 0.055, "degree": 4, "network": "trunk-branch", "branch_depth": 0, "width": 64, "depth": 2,
-                "features": "series", "feature_count": 8, "samples": 64, "sample": 16_000, "iterations": 600,
-                "time_limit": 300.0,
+                "size": 0.055, "degree": 4, "iterations": 200, "time_limit": 300.0,
             },
         },
         remark="TensorPILS (camlab-ethz/TensorPILS) has elements of degree 2 and 1 on 3998 nodes. "

@@ -76,12 +76,14 @@ class Matrices:
             return torch.sparse_csr_tensor(starts, columns, self.entries.reshape(-1), (n, n), check_invariants=False)
 
     def apply(self, v: Tensor) -> Tensor:
-        """A_s v_s for v (S, N)."""
+        """A_s v_s for v (S, N); one matrix serves all."""
+        if len(self) == 1:
+            return (self._tensor @ v.T).T.contiguous()
         return (self._tensor @ v.reshape(-1)).reshape(v.shape)
 
     def to_scipy(self, s: int) -> sp.csr_matrix:
         """One of them."""
-        p = self.pattern
+        p, s = self.pattern, min(s, len(self) - 1)
         return sp.csr_matrix((self.entries[s].cpu().numpy(), p.indices, p.indptr), shape=(p.size, p.size))
 
     @property
@@ -92,7 +94,14 @@ class Matrices:
 
 
 class Assembly(SampledEquations[FiniteElements]):
-    """F(u, mu) by finite elements, with assembled matrices."""
+    """F(u, mu) by finite elements, with assembled matrices.
+
+    Attributes:
+        one_matrix: dF/du of a linear family is known to be the same for all parameters, and b to be affine in scaled ones:
+            both are assembled once.
+    """
+
+    one_matrix = False
 
     def weak(self, v: Tensor, mu: Tensor) -> Tensor:
         """The weak form (S, N) of values that satisfy the constraints."""
@@ -107,7 +116,11 @@ class Assembly(SampledEquations[FiniteElements]):
     def linearise(self, u: Tensor | None, mu: Tensor) -> Matrices:
         """dF/du at u (S, N), or at zero for linear problems: constraints are rows, their columns eliminated."""
         mu = mu.to(self.device)
-        v = self._zeros(len(mu)) if u is None else self.satisfied(u, mu)
+        if self.one_matrix:
+            return self._the_matrix
+        return self._assembled(self._zeros(len(mu)) if u is None else self.satisfied(u, mu), mu)
+
+    def _assembled(self, v: Tensor, mu: Tensor) -> Matrices:
         entries = self._layout[2].expand(len(mu), -1).clone()
         for k, integrand, batch, some in self._some(len(mu), self._columns):
             self._add(entries[some], k, batch, self._out(integrand.jacobian, batch, v[some], mu[some]))
@@ -116,6 +129,8 @@ class Assembly(SampledEquations[FiniteElements]):
     def linearise_with(self, u: Tensor | None, mu: Tensor) -> tuple[Matrices, Tensor]:
         """The same and F at u, or at zero, from one evaluation of the problem's functions if u satisfies the constraints."""
         mu = mu.to(self.device)
+        if self.one_matrix and u is None:
+            return self._the_matrix, -self.right_side(mu)
         if u is None:
             u = self._zeros(len(mu))
         v = self.satisfied(u, mu)
@@ -125,6 +140,25 @@ class Assembly(SampledEquations[FiniteElements]):
             self._add(entries[some], k, batch, jacobian)
             R[some] = scatter(R[some], batch, value, at_once=True)
         return Matrices(self.pattern, entries), self.as_rows(R, u - v)
+
+    def right_side(self, mu: Tensor) -> Tensor:
+        """b (S, N) of the linear part."""
+        if not self.one_matrix:
+            return super().right_side(mu)
+        return self._sides[0] + self.family.scaled(mu).to(self._sides) @ self._sides[1:]
+
+    @cached_property
+    def _sides(self) -> Tensor:
+        """b (K + 1, N) in the middle of all ranges, and what each scaled parameter adds to it."""
+        z = torch.cat([torch.zeros(1, self.family.count), torch.eye(self.family.count)]).double()
+        mu, step = self.family.value(z), max(1, CHUNK_ENTRIES // (self.size * (self.family.count + 1)))
+        b = torch.cat([super(Assembly, self).right_side(mu[k : k + step]) for k in range(0, len(z), step)])
+        b[1:] -= b[:1].clone()
+        return b
+
+    @cached_property
+    def _the_matrix(self) -> Matrices:
+        return self._assembled(self._zeros(1), self.family.middle[None].to(self.device))
 
     @property
     def _columns(self) -> int:

@@ -50,7 +50,7 @@ def _linear(system: Assembly, mu: Tensor) -> np.ndarray:
     for some in mu.split(step):
         A, b = system.linearise(None, some), system.right_side(some)
         for s in range(len(some)):
-            entries = A.entries[s]
+            entries = A.entries[min(s, len(A) - 1)]
             if known is None or float((entries - known).abs().max()) > _SAME * float(known.abs().max()):
                 known, factors = entries.clone(), Factors(A.to_scipy(s))
             with np.errstate(all="ignore"):

@@ -18,6 +18,7 @@ from ..solve.finer import finer_elements, finer_slabs
 from ..solve.settings import Settings
 from .assembly import Assembly
 from .family import Family
+from .recipe import Superposed
 from .slab_system import SlabSystem
 
 AnySystem = Assembly | SlabSystem
@@ -30,6 +31,13 @@ def make_system(family: Family, mesh: AnyMesh, settings: Settings, device: torch
     if isinstance(mesh, SlabMesh):
         return _slabs(family, mesh, settings, settings.time.order, recipe.degree, recipe.quadrature, device)
     return _elements(family, fields, mesh, settings, recipe.degree, recipe.quadrature, device)
+
+
+def assembled_once(system: AnySystem, settings: Settings) -> AnySystem:
+    """The same system, told that matrix and right sides are those of a superposition where the settings say so."""
+    if isinstance(system, Assembly):
+        system.one_matrix = isinstance(settings.loss, Superposed)
+    return system
 
 
 def make_finer(family: Family, mesh: AnyMesh, settings: Settings, device: torch.device) -> tuple[AnySystem, str]:

@@ -13,6 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..discretize.finite_elements import FiniteElements
+from ..discretize.slabs import TimeSlabs
 from ..discretize.transfer import prolongation
 from ..mesh.slab_mesh import AnyMesh
 from ..network.protocol import Network
@@ -21,7 +23,7 @@ from ..solve.build import make_preconditioner
 from ..solve.settings import Settings
 from .anchors import Anchors
 from .assembly import Assembly
-from .discretise import AnySystem, make_finer, make_system
+from .discretise import AnySystem, assembled_once, make_finer, make_system
 from .family import Family
 from .loss import corrected
 from .nodal import NodalNetwork
@@ -101,6 +103,23 @@ class Estimator:
         total, training, rest = (float(v[0]) if z.ndim == 1 else v for v in values)
         return QueryError(total, training, rest, self.how)
 
+    def corrected(self, z: Tensor, rounds: int) -> tuple[FiniteElements | TimeSlabs, Tensor, dict[str, float]]:
+        """Values (N,) at the nodes of the trained discretisation for scaled parameters (K,), corrected `rounds` times.
+
+        A round is the Krylov steps with the shared P, of a nonlinear family for a step of Newton's method. One more tells what is
+        left to correct, the training error; one on the finer discretisation, from there, the total error.
+        """
+        (coarse, P, nodal), (fine, Q, _), one = self._coarse, self._fine, z[None]
+        v = nodal.values(one)
+        for _ in range(rounds):
+            v = corrected(coarse, P, v, one).target
+        here = corrected(coarse, P, v, one, damped=False)
+        there = corrected(fine, Q, self._raised(v), one, damped=False)
+        apart = fine.relative(self._raised(here.whole) - there.whole, there.whole)
+        found = {"training": here.errors, "discretisation": apart, "estimate": there.errors}
+        errors = {key: float(e[0]) for key, e in found.items()}
+        return coarse.discretisation(self.family.value(z)), v[0], errors
+
     def _errors(self, z: Tensor) -> dict[str, Tensor]:
         (coarse, P, nodal), (fine, Q, _) = self._coarse, self._fine
         v = nodal.values(z)
@@ -118,14 +137,14 @@ class Estimator:
     def _coarse(self) -> tuple[AnySystem, Anchors, NodalNetwork]:
         device = self.network.theta.device
         system, P = self._given
-        system = system or make_system(self.family, self.mesh, self.settings, device)
+        system = assembled_once(system or make_system(self.family, self.mesh, self.settings, device), self.settings)
         P = P or self._anchors(system)
         return system, P, NodalNetwork(self.network, system.nodes)
 
     @cached_property
     def _fine(self) -> tuple[AnySystem, Anchors, str]:
         system, how = make_finer(self.family, self.mesh, self.settings, self.network.theta.device)
-        P = self._anchors(system)
+        P = self._anchors(assembled_once(system, self.settings))
         return system, P, how
 
     @cached_property

@@ -14,6 +14,7 @@ from torch import Tensor
 
 Apply = Callable[[Tensor], Tensor]
 _TINY = 1e-300
+_FULL = 1e-11  # part of a new direction beside the known ones that is but rounding
 
 
 class Products(Protocol):
@@ -33,6 +34,8 @@ def conjugate_gradients(A: Products, P: Apply, r: Tensor, steps: int) -> tuple[T
         Ap = A.apply(p)
         curvature = (p * Ap).sum(1)
         live = (rz.abs() > 1e-28 * start) & (curvature.abs() > _TINY)
+        if not bool(live.any()):
+            break  # all are solved: with P of this very matrix after one step
         bad |= live & (curvature < 0)
         alpha = torch.where(live, rz / torch.where(live, curvature, 1.0), 0.0)[:, None]
         x += alpha * p
@@ -53,6 +56,7 @@ def gmres(A: Products, P: Apply, r: Tensor, steps: int, weights: Tensor) -> Tens
     H = r.new_zeros(len(r), steps + 1, steps)
     for k in range(steps):
         w = P(A.apply(basis[k]))
+        whole = _norm(w, weights)
         for _ in range(2):  # once more, since rounding leaves some of what was taken out
             for j, v in enumerate(basis):
                 h = (v * w) @ weights
@@ -61,6 +65,9 @@ def gmres(A: Products, P: Apply, r: Tensor, steps: int, weights: Tensor) -> Tens
         size = _norm(w, weights)
         H[:, k + 1, k] = size
         basis.append(w / size.clamp(min=_TINY)[:, None])
+        if not bool((size > _FULL * whole).any()):
+            steps, H = k + 1, H[:, : k + 2, : k + 1]
+            break  # nothing is left that these steps have not seen: with P of this very matrix after one
     # A Krylov space that is full before its time leaves columns of rounding: they are damped away.
     right = r.new_zeros(len(r), steps + 1)
     right[:, 0] = beta

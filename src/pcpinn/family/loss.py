@@ -106,6 +106,7 @@ class FamilyLoss(Loss):
     """
 
     rule = Nielsen()
+    patience = 0  # the noise of fresh samples is no stagnation
 
     def __init__(
         self,
@@ -133,6 +134,9 @@ class FamilyLoss(Loss):
     def size(self) -> int:
         """Number of residuals of a step."""
         return self.sampling.count * self.system.size
+
+    def prepare(self) -> None:
+        """Nothing is done before training."""
 
     # --- parameters -------------------------------------------------------------------------------------------------
 
@@ -241,7 +245,7 @@ class FamilyLoss(Loss):
     def continued_by(self, other: FamilyLoss) -> None:
         """Hand over to the loss of a larger network: what was drawn and seen stays."""
         other.fresh, other.since, other._settled = self.fresh, len(self.fresh), self._settled
-        other._anchor_u, other._choose = self._anchor_u, self._choose
+        other._anchor_u, other._choose, other.sampling = self._anchor_u, self._choose, self.sampling
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """Inverse of `state`."""

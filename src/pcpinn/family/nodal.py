@@ -35,9 +35,13 @@ class NodalNetwork:
     @torch.no_grad()
     def values(self, z: Tensor) -> Tensor:
         """(S, N) for scaled parameters (S, K)."""
-        points = self.extended(z)
-        parts = [self.network(points[k : k + _ROWS]) for k in range(0, len(points), _ROWS)]
-        at = torch.cat(parts).reshape(len(z), len(self.points), -1)
+        grid = self.placed(z)
+        if grid is None:
+            points = self.extended(z)
+            flat = torch.cat([self.network(points[k : k + _ROWS]) for k in range(0, len(points), _ROWS)])
+        else:
+            flat = grid.values()
+        at = flat.reshape(len(z), len(self.points), -1)
         return at[:, self.point_of, self.component_of].double()
 
     def nodes(self, z: Tensor) -> TensorNodes:

@@ -49,6 +49,28 @@ class Sampled(Recipe):
             )
 
 
+@LOSSES.register
+@dataclass(frozen=True)
+class Superposed(Recipe):
+    """The mean error over all parameters of a family whose answers are affine in them: sums of K + 1 functions of the place.
+
+    It is taken where that is so and neither loss nor network are given. Gauss-Newton trains the hidden layer, and each of its
+    trials solves for the last one.
+
+    Attributes:
+        krylov_steps, anchors, anchor_target: as of sampled; the matrix is the same everywhere, so that one anchor is enough.
+        validation: parameters on which the answer is judged.
+    """
+
+    krylov_steps: int = 8
+    anchors: int = 6
+    anchor_target: float = 0.05
+    validation: int = 64
+
+    name: ClassVar[str] = "superposed"
+    positive: ClassVar[tuple[str, ...]] = ("krylov_steps", "anchors", "anchor_target", "validation")
+
+
 NETWORK = MLP(width=32, depth=3, features="none")
 NOT_READ = {
     "certify": "a family is always estimated: its verdict is over parameters",
@@ -76,5 +98,5 @@ def offer_family(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal:
     if slot == "newton":
         return Refusal("every step of a nonlinear family is one of Newton's method at the network's own values")
     if slot == "loss":
-        return Offer(Sampled(), (Sampled,))
+        return Offer(Sampled(), (Sampled, Superposed), why="families are trained on residuals over parameters")
     return Offer(Options(), without=NOT_READ)

@@ -15,7 +15,7 @@ from ..errors import AccuracyWarning, PcpinnError
 from ..mesh.slab_mesh import AnyMesh
 from ..network.grow import widened
 from ..network.parametric import ParametricNetwork
-from ..network.trunk_branch import TrunkBranch, TrunkBranchNetwork
+from ..network.trunk_branch import TrunkBranchNetwork
 from ..progress import Progress
 from ..solution.folder import finish_run
 from ..solution.reference import ERRORS
@@ -32,13 +32,14 @@ from .anchors import Anchors, Values
 from .assembly import Assembly
 from .checks import check_family, check_memory
 from .choose_mesh import choose_mesh
-from .discretise import AnySystem, make_system
+from .choose_network import Choice, asks_for, with_answers, with_loss, with_network
+from .discretise import AnySystem, assembled_once, make_system
 from .estimate import Estimator
 from .family import Family
 from .loss import ROUND, FamilyLoss
-from .parameters import Distribution
-from .recipe import NETWORK, offer_family
+from .recipe import Superposed, offer_family
 from .sampling import Sampling
+from .superposed import SuperposedLoss
 from .surrogate import Surrogate, percentile
 
 _LOOK = 16  # parameters of such a look
@@ -46,7 +47,8 @@ _STALLED = 4  # rounds without a gain of a tenth
 _USUAL_LIMIT = 600.0  # seconds, where an accuracy is asked for
 _WIDTHS = (32, 48, 72)  # of networks that grow
 _WORTH = 0.3  # of the accuracy: a training error below this is not worth a larger network
-_FEW = 8  # parameters up to which one perceptron sees them all
+_WIDER = 1.5, 1024  # of networks whose width was measured: the factor by which they grow, and the most
+_TOGETHER = 16  # systems of a superposition that are assembled together, for the check of memory
 _VALIDATION_SEED = 1_000_003
 
 
@@ -103,9 +105,9 @@ class FamilyRun:
         self.family = family
         check_training(base, settings, None)
         check_family(family)
-        asked_for = {key for key in settings.asked if key.partition(".")[0] == "network"}
-        self.may_grow = settings.run.accuracy is not None and not asked_for
-        settings, self.why = _with_network(family, settings)
+        self.may_grow = settings.run.accuracy is not None and not asks_for(settings, "network")
+        choice = with_network(family, settings)
+        settings = choice.settings
         self.own = Run(settings, base.name, base.unknowns, kind="family", **options)
         self.own.facts |= {"parameters": family.to_list(), "outside": family.outside}
         self.progress = self.own.progress
@@ -114,20 +116,30 @@ class FamilyRun:
         self.progress.stage("assembly")
         device = self.own.device
         self.system: AnySystem = make_system(family, self.mesh, self.settings, device)
-        self.network = make_network(base, self.mesh, self.settings, parameters=family.count)
-        self._check_memory(self.network.parameter_count)
+        choice = with_loss(Choice(self.settings, choice.why), self.system)
+        self.settings = choice.settings
+        self.system = assembled_once(self.system, self.settings)
+        self._check_memory(0)
         self.progress.stage("preconditioner")
         loss = self.settings.loss
         self.anchors = Anchors(self.system, lambda form: make_preconditioner(self.settings, form), loss.krylov_steps)
         self._choose_anchors()
         self.progress.note(_about(self.anchors))
+        choice = with_answers(choice, self.system, self.anchors)
+        self.settings = self.own.settings = choice.settings
+        self.why, self.answers = choice.why, choice.answers
+        self.network = make_network(base, self.mesh, self.settings, parameters=family.count)
+        self._check_memory(self.network.parameter_count)
         self._set_unit()
         self.loss = self.make_loss()
+        self.loss.prepare()
         self.optimiser, self.optimiser_why = self._optimiser()
 
-    def make_loss(self) -> FamilyLoss:
+    def make_loss(self) -> FamilyLoss | SuperposedLoss:
         """What is trained on; other methods have others."""
         loss = self.settings.loss
+        if self.answers is not None:
+            return SuperposedLoss(self.network, self.system, self.anchors, self.answers)
         sampling = Sampling(self.family, loss.samples, loss.adaptive, self.settings.run.seed)
         return FamilyLoss(self.network, self.system, self.anchors, sampling, self._choose_anchors)
 
@@ -146,7 +158,9 @@ class FamilyRun:
         memory = self.settings.run.memory
         if self.own.device.type == "cuda":
             memory = max(memory, torch.cuda.get_device_properties(self.own.device).total_memory / 2**31)
-        check_memory(self.family, loss.samples, self.system.size, entries, loss.krylov_steps, weights, memory)
+        alone = isinstance(loss, Superposed)  # then Gauss-Newton's matrix is of hidden weights, and checks itself
+        samples, weights = (_TOGETHER, 0) if alone else (loss.samples, weights)
+        check_memory(self.family, samples, self.system.size, entries, loss.krylov_steps, weights, memory)
 
     def _set_unit(self) -> None:
         """Outputs in the units of the solutions, field by field, where these are much larger or smaller than 1."""
@@ -162,7 +176,13 @@ class FamilyRun:
 
     def _optimiser(self) -> tuple[Optimiser, str]:
         optimiser, why = make_optimiser(self.settings, self.network, self.loss.size)
-        if isinstance(optimiser, GaussNewton) and not optimiser.sample and optimiser.matrix in ("auto", "gram"):
+        drawn = not isinstance(self.loss, SuperposedLoss)
+        if (
+            drawn
+            and isinstance(optimiser, GaussNewton)
+            and not optimiser.sample
+            and optimiser.matrix in ("auto", "gram")
+        ):
             rows = max(2 * self.network.parameter_count, 4000)  # parameters are redrawn, so that rows need not be many
             optimiser = replace(optimiser, sample=rows)
         return optimiser, why
@@ -184,7 +204,7 @@ class FamilyRun:
         done = 0 if snapshot is None else snapshot.iteration
         while training is None or (done < iterations and reason == "iterations"):
             until = min(iterations, (done // ROUND + 1) * ROUND)
-            stopping = Stopping(until, 0.0, limit, 0)
+            stopping = Stopping(until, 0.0, limit, self.loss.patience)
             training = train(
                 self.loss, self.optimiser, stopping, state, self.progress, checkpoints, snapshot, announce=False
             )
@@ -226,7 +246,10 @@ class FamilyRun:
 
     def _grow(self) -> bool:
         """Go on with a wider network, the same function so far; False where sizes were asked for or there is none wider."""
-        network, wider = self.network, [w for w in _WIDTHS if w > self.settings.network.width]
+        network, own = self.network, self.settings.network.width
+        wider = [w for w in _WIDTHS if w > own]
+        if self.answers is not None:
+            wider = [round(_WIDER[0] * own)] if own < _WIDER[1] else []
         if not self.may_grow or not wider or not isinstance(network, ParametricNetwork | TrunkBranchNetwork):
             return False
         grown = widened(network, wider[0], self.settings.run.seed)
@@ -237,8 +260,7 @@ class FamilyRun:
         before, self.network = self.loss, grown
         self.settings = self.settings.with_recipe("network", replace(self.settings.network, width=wider[0]))
         self.loss = self.make_loss()
-        self.loss.sampling = before.sampling
-        before.continued_by(self.loss)
+        before.continued_by(self.loss)  # type: ignore[arg-type]  # it is of the same kind
         self.optimiser, self.optimiser_why = self._optimiser()
         self.progress.note(f"the network grows to width {wider[0]}")
         return True
@@ -316,7 +338,8 @@ class FamilyRun:
                 "names": list(self.family.labels),
                 "anchors": self.anchors.z.tolist(),
                 "network": {"kind": self.settings.network.name, "why": self.why},
-                "samples": self.settings.loss.samples,
+                "samples": getattr(self.settings.loss, "samples", None),
+                "loss": self.settings.loss.name,
                 "fresh_errors": [float(f"{e:.4g}") if math.isfinite(e) else None for e in self.loss.fresh],
                 "errors": parts,
             },
@@ -352,19 +375,6 @@ class FamilyRun:
         else:
             limited_by, advice = "iterations", None
         return judge(asked, {"all": estimate}, limited_by, advice)
-
-
-def _with_network(family: Family, settings: Settings) -> tuple[Settings, str]:
-    """The network that was asked for, or the one that fits the number and kind of parameters; and why."""
-    if any(key.partition(".")[0] == "network" for key in settings.asked):
-        return settings, "asked for"
-    functions = [n for n, p in family.parameters.items() if not isinstance(p, Distribution)]
-    if family.count <= _FEW and not functions:
-        return settings, f"{family.count} parameters: one perceptron sees them beside the place"
-    what = f"{functions[0]!r} is a function" if functions else f"{family.count} parameters"
-    keys = {k: getattr(NETWORK, k) for k in NETWORK.schema()}
-    why = f"{what}: functions of the place, combined by a branch, learn them apart"
-    return settings.with_recipe("network", TrunkBranch(**keys)), why
 
 
 def _about(anchors: Anchors) -> str:

@@ -85,7 +85,8 @@ class MLP(NetworkRecipe):
         activation: tanh, silu, gelu or sin; exp for radial units.
         initialisation: of the weights: torch, glorot-normal, glorot-uniform, he-normal, he-uniform; or cells: half of the
             first layer's units sit in cells of the mesh, as steep as these are small; or radial, with activation=exp, depth=1
-            and features=none: Gaussian units spread as the cells are.
+            and features=none: Gaussian units spread as the cells are; or spread: units of random direction, steep
+            anywhere in the box.
         features: none; log (frequencies 2 pi 2^e along each axis), series (1 to feature_count waves per 1.25 lengths of the
             box along each axis, best with depth 0) or gaussian (random directions); list (those in
             `frequencies`); or, best with depth 0, waves on periodic boxes (all plane waves of at most feature_count per period)

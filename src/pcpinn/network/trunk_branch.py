@@ -71,6 +71,11 @@ class TrunkBranchNetwork(BoxedNetwork):
         """Number K + d of coordinates: parameters first."""
         return self.numbers + len(self.centre)
 
+    @property
+    def activation(self) -> Any:
+        """Of the hidden units: its value and its derivative."""
+        return self._activation
+
     def layers(self, theta: Tensor) -> tuple[list[tuple[Tensor, Tensor]], list[tuple[Tensor, Tensor]]]:
         """Of the trunk (hidden ones) and of the branch."""
         at = sum(o * i + o for o, i in self._trunk_shapes)

@@ -32,15 +32,15 @@ class _Factors(Protocol):
         """(k, heads) values -> (width + 1, heads) weights, the constant last."""
 
 
-class _Orthogonal:
-    """Q R of the table."""
+class Orthogonal:
+    """Q R of the table; `root` (k, 1) are the square roots of the weights, whose sum is 1."""
 
     def __init__(
         self, features: Tensor, points: Tensor, weights: Tensor, damping: float = _DAMPING, team: Team = ALONE
     ) -> None:
         self.points, self._team = points, team
-        self._root = (weights / team.sum(weights.sum())).sqrt()[:, None]
-        table = torch.cat([features[points], torch.ones_like(features[points, :1])], 1) * self._root
+        self.root = (weights / team.sum(weights.sum())).sqrt()[:, None]
+        table = torch.cat([features[points], torch.ones_like(features[points, :1])], 1) * self.root
         eye = torch.eye(table.shape[1], dtype=table.dtype, device=table.device)
         size = float(table.norm()) if team.alone else float(team.sum((table**2).sum()).sqrt())
         if team.alone:
@@ -55,8 +55,12 @@ class _Orthogonal:
 
     def solve(self, wanted: Tensor) -> Tensor:
         """By one product and one triangular solve."""
-        right = self._team.sum(self._Q.T @ (self._root * wanted))
+        right = self._team.sum(self._Q.T @ (self.root * wanted))
         return self._team.lead(torch.linalg.solve_triangular(self._R, right, upper=True))
+
+    def beyond(self, rows: Tensor) -> Tensor:
+        """What weighted values (k, m) have outside of the span of the weighted features."""
+        return rows - self._Q @ self._team.sum(self._Q.T @ rows)
 
 
 class _Normal:
@@ -177,5 +181,5 @@ class HeadSolver:
             if team.number(len(points)) * features.shape[1] > _LARGE:
                 self._groups.append(_Normal(features, points, weights, team))
             else:
-                self._groups.append(_Orthogonal(features, points, weights, self._damping, team))
+                self._groups.append(Orthogonal(features, points, weights, self._damping, team))
         return self._groups[-1]

@@ -1,0 +1,287 @@
+"""The loss of a family whose answers are affine in its parameters: the mean over *all* parameters, not over samples of them.
+
+With independent parameters the mean squared error is a sum over K + 1 functions of the place (see superposition.py), and the best
+last layer for given hidden ones is a least-squares problem with one matrix for all of them. So Gauss-Newton sees the hidden layer
+alone, with what the last layer makes up for projected out (variable projection, in Kaufman's form): every trial of a step solves
+for the last layer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..errors import PcpinnError
+from ..network.trunk_branch import TrunkBranchNetwork
+from ..train.curvature import Primal
+from ..train.damping import Nielsen
+from ..train.heads import Orthogonal
+from ..train.loss import Loss
+from ..train.model import Forms, Model
+from ..train.optimiser import State
+from .anchors import Anchors
+from .superposition import Superposition
+from .system import System
+
+_STEEPNESS = (0.5, 1.0, 2.0, 4.0, 8.0)  # factors that are tried for the hidden layer that training begins with
+_RIDGE = (
+    1e-8  # of the last layer, relative to the features: huge coefficients that cancel leave Gauss-Newton nowhere to go
+)
+PATIENCE = 8  # steps of a loss without noise after which a gain below one percent is none
+
+
+class _HiddenAlone:
+    """A curvature of the first weights; the others do not move."""
+
+    def __init__(self, H: Tensor) -> None:
+        self._own = Primal(H, float(H.diagonal().mean()))
+        self._count, self.scale = len(H), self._own.scale
+
+    def solve(self, gradient: Tensor, damping: float) -> Tensor | None:
+        found = self._own.solve(gradient[: self._count], damping)
+        if found is None:
+            return None
+        return torch.cat([found, torch.zeros_like(gradient[self._count :])])
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Components whose degrees of freedom are at the same points: (C, n) of them, and targets (K + 1, C, n)."""
+
+    components: list[int]
+    points: Tensor
+    weights: Tensor
+    target: Tensor
+    unit: Tensor
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """The best last layer of a part: factors, coefficients (C, width + 1, K + 1), and what it leaves (C, n, K + 1)."""
+
+    factors: Orthogonal
+    best: Tensor
+    left: Tensor
+
+
+class SuperposedLoss(Loss):
+    """0.5 times the mean squared error of the family, relative to the mean square of its answers, the fields counted alike.
+
+    Args:
+        network: trunk and branch, with one hidden layer in the trunk and none in the branch.
+        system, anchors: the equations, P: for the report.
+        answers: what to fit.
+
+    Attributes:
+        fresh: the relative error before each step: that of parameters that no step saw, since none sees any.
+        since: steps that were taken with smaller networks.
+        patience: of the stopping of its training.
+
+    Raises:
+        PcpinnError: for another network.
+    """
+
+    rule = Nielsen()
+    patience = PATIENCE
+
+    def __init__(self, network: Any, system: System, anchors: Anchors, answers: Superposition) -> None:
+        if not isinstance(network, TrunkBranchNetwork) or network.branch[1] or network.architecture.depth != 1:
+            raise PcpinnError(
+                "loss=superposed needs a trunk of one hidden layer and a branch of none",
+                "leave the network out, or give network=trunk-branch with depth=1 and branch_depth=0",
+            )
+        self.network, self.system, self.anchors, self.answers = network, system, anchors, answers
+        self.fresh: list[float] = []
+        self.since = 0
+        theta = network.theta
+        self._encoded = network.encode(torch.as_tensor(system.nodes.points, dtype=theta.dtype, device=theta.device))
+        self._parts = _parts(system, answers)
+        width, inputs = network.layers(theta)[0][0][0].shape
+        self._hidden = width * (inputs + 1)  # weights of the trunk: the first of theta
+
+    @property
+    def theta(self) -> nn.Parameter:
+        """The weights (p,)."""
+        return self.network.theta
+
+    @property
+    def size(self) -> int:
+        """Number of residuals."""
+        return len(self.answers.v) * self.system.size
+
+    def adapt(self, iteration: int) -> int:
+        """Solve for the last layer; nothing is drawn."""
+        self.fresh.append(math.sqrt(2 * self.value()))
+        return 1
+
+    def settle(self, iteration: int) -> None:
+        """Nothing: there is no noise to be averaged."""
+
+    def prepare(self) -> None:
+        """Give the hidden layer the steepness with which it fits best before any training."""
+        start, hidden = self.theta.detach().clone(), self._hidden
+        found = []
+        for factor in _STEEPNESS:
+            with torch.no_grad():
+                self.theta[:hidden] = factor * start[:hidden]
+            found.append((self.value(), self.theta.detach().clone()))
+        with torch.no_grad():
+            self.theta.copy_(min(found, key=lambda pair: pair[0])[1])
+
+    # --- the last layer -----------------------------------------------------------------------------------------------
+
+    def _fits(self, phi: Tensor) -> list[_Fit]:
+        result = []
+        for part in self._parts:
+            factors = Orthogonal(phi, part.points, part.weights, _RIDGE)
+            wanted = part.target.permute(1, 2, 0)  # (C, n, K + 1)
+            best = torch.stack([factors.solve(w) for w in wanted])
+            at = torch.cat([phi[part.points], torch.ones_like(phi[part.points, :1])], 1)
+            result.append(_Fit(factors, best, (wanted - at @ best) * factors.root))
+        return result
+
+    def _write(self, fits: list[_Fit]) -> None:
+        """Into the branch: its coefficients are affine in z."""
+        weight, bias = self.network.layers(self.theta.detach())[1][0]
+        outputs = self.network.outputs
+        mean, std = self.answers.mean.to(weight), self.answers.std.to(weight)
+        scale = self.network.output_scale.expand(outputs)
+        W, b = weight.unflatten(0, (outputs, -1)), bias.unflatten(0, (outputs, -1))  # views
+        for part, fit in zip(self._parts, fits, strict=True):
+            for o, unit, best in zip(part.components, part.unit, fit.best, strict=True):
+                own = best * unit / scale[o]
+                W[o] = own[:, 1:] / std
+                b[o] = own[:, 0] - W[o] @ mean
+
+    @staticmethod
+    def _sum(fits: list[_Fit]) -> float:
+        return 0.5 * sum(float((fit.left**2).sum()) for fit in fits)
+
+    @torch.no_grad()
+    def value(self) -> float:
+        """The loss with the best last layer, which the network has then."""
+        fits = self._fits(self.network.hidden(self.theta, self._encoded))
+        self._write(fits)
+        return self._sum(fits)
+
+    def loss(self) -> Tensor:
+        """The loss with the last layer that there is, differentiable in all weights."""
+        network, z = self.network, self.answers.design.to(self.theta)
+        phi, c = network.hidden(self.theta, self._encoded, fused=True), network.head(self.theta, z)
+        scale = network.output_scale.expand(network.outputs)
+        total = phi.new_zeros(())
+        for part in self._parts:
+            at = torch.cat([phi[part.points], torch.ones_like(phi[part.points, :1])], 1)
+            root = (part.weights / part.weights.sum()).sqrt()
+            for k, o in enumerate(part.components):
+                u = c[:, o] @ at.T * (scale[o] / part.unit[k])
+                v = torch.cat([u[:1], u[1:] - u[:1]])
+                total = total + 0.5 * ((v - part.target[:, k]) * root).square().sum()
+        return total
+
+    # --- what Gauss-Newton asks -----------------------------------------------------------------------------------------
+
+    def resolve(self, recipe: Forms) -> tuple[str, int]:
+        """The exact matrix of the hidden layer, on all nodes.
+
+        Raises:
+            PcpinnError: for another one, or if it does not fit into memory.
+        """
+        if recipe.matrix not in ("auto", "exact") or recipe.sample or recipe.even:
+            raise PcpinnError(
+                "loss=superposed has the exact matrix of its hidden layer, on all nodes: matrix, sample and even are not read",
+                "leave them out, or take loss=sampled",
+            )
+        rows = max(len(part.points) for part in self._parts)
+        needed = 8 * (2 * rows * self._hidden + 4 * self._hidden**2) / 2**30
+        allowed = recipe.memory
+        if self.theta.device.type == "cuda":
+            allowed = max(allowed, torch.cuda.get_device_properties(self.theta.device).total_memory / 2**31)
+        if needed > allowed:
+            raise PcpinnError(
+                f"the matrix of {self._hidden} hidden weights on {rows} nodes needs {needed:.1f} GiB",
+                f"take a narrower network (width), or raise memory (now {allowed:g})",
+            )
+        return "exact", rows
+
+    @torch.no_grad()
+    def model_here(self, recipe: Forms, state: State) -> Model:
+        """At the present hidden weights, with the best last layer; its second derivative is not known."""
+        network, seen = self.network, self._encoded
+        (W, c), *_ = network.layers(self.theta)[0]
+        before = nn.functional.linear(seen, W, c)
+        phi, slope = network.activation.value(before), network.activation.derivative(before)
+        fits = self._fits(phi)
+        self._write(fits)
+        back, H = torch.zeros_like(phi), phi.new_zeros(self._hidden, self._hidden)
+        for part, fit in zip(self._parts, fits, strict=True):
+            best = fit.best[:, :-1]  # the constant has no weights below it
+            back.index_add_(0, part.points, torch.einsum("cnk,cwk->nw", fit.left, best) * fit.factors.root)
+            s, x = slope[part.points], seen[part.points]
+            D = torch.cat([(s[:, :, None] * x[:, None, :]).flatten(1), s], 1)
+            D = fit.factors.beyond(D * fit.factors.root)
+            together = torch.einsum("cwk,cvk->wv", best, best)
+            unit = torch.cat([torch.arange(len(c)).repeat_interleave(x.shape[1]), torch.arange(len(c))]).to(H.device)
+            H += (D.T @ D) * together[unit][:, unit]
+        pulled = back * slope
+        gradient = torch.zeros_like(self.theta)
+        gradient[: self._hidden] = -torch.cat([(pulled.T @ seen).flatten(), pulled.sum(0)])
+        nothing: Callable[[Tensor], Tensor] = torch.zeros_like
+        return Model(self._sum(fits), gradient, _HiddenAlone(H), nothing, 1.0)
+
+    # --- record ---------------------------------------------------------------------------------------------------------
+
+    def describe(self) -> dict[str, Any]:
+        """Of the anchors, for the report."""
+        return self.anchors.describe()
+
+    def state(self) -> dict[str, Tensor]:
+        """What was seen."""
+        return {"fresh": torch.tensor(self.fresh, dtype=torch.float64), "since": torch.tensor(self.since)}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Inverse of `state`."""
+        self.fresh, self.since = state["fresh"].tolist(), int(state["since"])
+
+    def continued_by(self, other: SuperposedLoss) -> None:
+        """Hand over to the loss of a larger network."""
+        other.fresh, other.since = self.fresh, len(self.fresh)
+
+
+def grouped(system: System) -> list[tuple[list[int], Tensor, Tensor]]:
+    """Components, their degrees of freedom (C, n) and points (n,), for each set of points that some have in common."""
+    nodes = system.nodes
+    point_of, component_of = torch.as_tensor(nodes.point_of), torch.as_tensor(nodes.component_of)
+    result: list[tuple[list[int], list[Tensor], Tensor]] = []
+    for component in range(int(component_of.max()) + 1):
+        rows = (component_of == component).nonzero()[:, 0]
+        rows = rows[point_of[rows].argsort()]
+        same = [g for g in result if torch.equal(g[2], point_of[rows])]
+        if same:
+            same[0][0].append(component)
+            same[0][1].append(rows)
+        else:
+            result.append(([component], [rows], point_of[rows]))
+    return [(components, torch.stack(rows), points) for components, rows, points in result]
+
+
+def units(system: System, answers: Superposition) -> Tensor:
+    """(N,) root mean square of the field that each degree of freedom is of, over place and parameters."""
+    first = torch.as_tensor(system.nodes.component_of, device=system.device) == 0
+    sizes = (system.sizes(answers.v).square().sum(0) / system.weights[first].sum()).sqrt()
+    return torch.where(sizes > 0, sizes, 1.0)[system.field_of]
+
+
+def _parts(system: System, answers: Superposition) -> list[_Part]:
+    unit, device = units(system, answers), system.device
+    result = []
+    for components, rows, points in grouped(system):
+        own, at = rows.to(device), points.to(device)
+        target, scale = answers.v[:, own] / unit[own], unit[own[:, 0]]
+        result.append(_Part(components, at, system.weights[own[0]], target, scale))
+    return result
