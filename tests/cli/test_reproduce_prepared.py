@@ -67,9 +67,7 @@ def test_baselines_share_a_file_and_have_another_than_ours(capfd, tmp_path):
 def test_bench_takes_the_folder(capfd, packed, tmp_path):
     run(capfd, "reproduce", *COMMON, "--prepare", packed)
     words = ["bench", "--problems", "poisson2d-c,poisson2d-cg", "--presets", "quick", "--device", "cpu", *SMALL[2:]]
-    code, _, err = run(
-        capfd, *words, "--set=degree=1", "--set=size=0.3", "--prepared", packed, "--out", tmp_path / "b"
-    )
+    code, _, err = run(capfd, *words, "--set=degree=1", "--set=size=0.3", "--prepared", packed, "--out", tmp_path / "b")
     assert code == 0, err
     assert "poisson2d-cg (quick)" in err
     assert "poisson2d-c (quick)" not in err
