@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from ..recipes import PerAxis
 from .dense import DenseNetwork
+from .features import unread_features
 from .module_recipe import ModuleRecipe
 from .recipe import MLP, NETWORKS, Place
 
@@ -58,6 +60,10 @@ class AdaptiveMLP(ModuleRecipe):
     frequencies: PerAxis | None = None
 
     positive: ClassVar[tuple[str, ...]] = ("width", "depth", "factor")
+
+    def unread(self) -> Mapping[str, str]:
+        """Keys of other kinds of features."""
+        return unread_features(self.features)
 
     @property
     def slopes(self) -> tuple[int, ...]:

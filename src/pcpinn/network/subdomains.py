@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -85,6 +86,9 @@ class FBPINN(ModuleRecipe):
     overlap: float = 0.5
 
     name: ClassVar[str] = "fbpinn"
+    unseen: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("kinks", "lines", "corners", "corner_size"), "networks of parts see the coordinates alone"
+    )
     positive: ClassVar[tuple[str, ...]] = ("width", "depth", "parts", "overlap")
 
     def module(self, place: Place) -> nn.Module:
