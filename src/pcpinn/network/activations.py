@@ -1,4 +1,4 @@
-"""Activation functions with their derivatives, which the layer-by-layer Jacobian needs."""
+"""Activation functions with their derivatives, which the layer-by-layer Jacobian and jets need."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ class Activation:
         value: differentiable any number of times, in forward mode too.
         derivative: of it.
         fused: the same function as one kernel, to be differentiated in reverse mode only.
+        jet: value, first and second derivative at once.
     """
 
     value: Callable[[Tensor], Tensor]
     derivative: Callable[[Tensor], Tensor]
     fused: Callable[[Tensor], Tensor]
+    jet: Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]
 
 
 def _tanh_derivative(z: Tensor) -> Tensor:
@@ -47,11 +49,37 @@ def _gelu_derivative(z: Tensor) -> Tensor:
     return 0.5 * (1 + torch.erf(z / math.sqrt(2))) + z * torch.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
 
 
+def _tanh_jet(z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    a = torch.tanh(z)
+    slope = 1 - a * a
+    return a, slope, -2 * a * slope
+
+
+def _silu_jet(z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    s = torch.sigmoid(z)
+    return z * s, s * (1 + z * (1 - s)), s * (1 - s) * (2 + z * (1 - 2 * s))
+
+
+def _gelu_jet(z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    below, density = 0.5 * (1 + torch.erf(z / math.sqrt(2))), torch.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    return z * below, below + z * density, (2 - z**2) * density
+
+
+def _sin_jet(z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    a = torch.sin(z)
+    return a, torch.cos(z), -a
+
+
+def _exp_jet(z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    a = torch.exp(z)
+    return a, a, a
+
+
 ACTIVATIONS = {
-    "tanh": Activation(torch.tanh, _tanh_derivative, torch.tanh),
+    "tanh": Activation(torch.tanh, _tanh_derivative, torch.tanh, _tanh_jet),
     # Written out: torch's own silu and gelu have no second derivative in forward mode, which Gauss-Newton's acceleration takes.
-    "silu": Activation(_silu, _silu_derivative, functional.silu),
-    "gelu": Activation(_gelu, _gelu_derivative, functional.gelu),
-    "sin": Activation(torch.sin, torch.cos, torch.sin),
-    "exp": Activation(torch.exp, torch.exp, torch.exp),  # of radial units: see radial.py
+    "silu": Activation(_silu, _silu_derivative, functional.silu, _silu_jet),
+    "gelu": Activation(_gelu, _gelu_derivative, functional.gelu, _gelu_jet),
+    "sin": Activation(torch.sin, torch.cos, torch.sin, _sin_jet),
+    "exp": Activation(torch.exp, torch.exp, torch.exp, _exp_jet),  # of radial units: see radial.py
 }

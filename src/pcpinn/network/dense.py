@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from .activations import ACTIVATIONS
 from .boxed import BoxedNetwork
 from .features import Features
 from .initialisation import INITIALISATIONS, initialise_layer
+from .jets import Pairs, jet_of, through_layers
 from .placed import PlacedNetwork
 from .stretched import stretched
 
@@ -167,6 +168,16 @@ class DenseNetwork(BoxedNetwork):
     def bare(self, theta: Tensor, x: Tensor) -> Tensor:
         """The same without the ansatz."""
         return self.propagate(theta, self.encode(x))
+
+    def jets(self, points: Tensor, pairs: Pairs) -> Callable[[Tensor], Tensor]:
+        """theta -> jet (1 + d + s, n, outputs) at points (n, d) that stay where they are, without the ansatz: see jets.py."""
+        encoded = jet_of(self.encode, points, pairs)
+
+        def at(theta: Tensor) -> Tensor:
+            layers = self.layers(theta)
+            return through_layers(encoded, layers, self._activation, self.inputs, pairs) * self.output_scale
+
+        return at
 
     def place(self, points: Tensor) -> PlacedNetwork:
         """The network at points (n, d) that stay where they are."""
