@@ -76,13 +76,11 @@ class Architecture:
 
 def split_layers(theta: Tensor, shapes: Sequence[tuple[int, int]]) -> list[tuple[Tensor, Tensor]]:
     """Views of a flat vector: weight (out, in) and bias (out,) of each layer."""
-    result, at = [], 0
-    for out, inputs in shapes:
-        weight = theta[at : at + out * inputs].view(out, inputs)
-        at += out * inputs
-        result.append((weight, theta[at : at + out]))
-        at += out
-    return result
+    sizes = [size for out, inputs in shapes for size in (out * inputs, out)]
+    pieces = theta.split(
+        [*sizes, len(theta) - sum(sizes)]
+    )  # not by slices: their gradients would be added up one by one
+    return [(pieces[2 * k].view(shape), pieces[2 * k + 1]) for k, shape in enumerate(shapes)]
 
 
 class DenseNetwork(BoxedNetwork):

@@ -8,11 +8,12 @@ one reverse pass, where derivatives by reverse mode take it through the graphs o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.func import jvp
-from torch.nn import functional
 
 from .activations import Activation
 
@@ -48,10 +49,10 @@ def jet_of(function: Callable[[Tensor], Tensor], x: Tensor, pairs: Pairs) -> Ten
 
 def through_layers(jet: Tensor, layers: Layers, activation: Activation, d: int, pairs: Pairs) -> Tensor:
     """The jet of a perceptron, of that of its inputs (m, ..., n, in): (m, ..., n, out)."""
-    *hidden, last = layers
-    for weight, bias in hidden:
-        jet = _activated(_linear(jet, weight, bias), activation, d, pairs)
-    return _linear(jet, *last)
+    for k, (weight, bias) in enumerate(layers):
+        own = activation if k < len(layers) - 1 else None
+        jet = _Layer.apply(jet, weight, bias, own, d, pairs)
+    return jet
 
 
 def times(a: Tensor, b: Tensor, d: int, pairs: Pairs) -> Tensor:
@@ -70,25 +71,70 @@ def rescaled(jet: Tensor, half_width: Tensor, pairs: Pairs) -> Tensor:
     return jet / torch.cat(units).reshape(-1, *[1] * (jet.ndim - 1))
 
 
-def _linear(jet: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    if weight.ndim == 2:
-        moved = functional.linear(jet, weight)
-        return torch.cat([moved[:1] + bias, moved[1:]])
-    moved = jet @ weight.transpose(-1, -2)
-    return torch.cat([moved[:1] + bias[:, None], moved[1:]])
+class _Layer(torch.autograd.Function):
+    """One layer, its activation included if it has one, with the gradient written out: automatic differentiation would take
+    three times as many kernels, most of them to put slices together again.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, jet: Tensor, weight: Tensor, bias: Tensor, activation: Activation | None, d: int, pairs: Pairs
+    ) -> Tensor:
+        ctx.d, ctx.pairs, ctx.linear = d, pairs, activation is None
+        z = jet @ weight.transpose(-1, -2)
+        z[0] += bias if weight.ndim == 2 else bias[:, None]
+        if activation is None:
+            ctx.save_for_backward(jet, weight)
+            return z
+        value, slope, bend, third = activation.jet(z[0])
+        result = torch.empty_like(z)
+        result[0] = value
+        torch.mul(slope, z[1:], out=result[1:])
+        if pairs:
+            result[1 + d :].addcmul_(bend, _products(z[1 : 1 + d], pairs))
+        ctx.save_for_backward(jet, weight, z, slope, bend, third)
+        return result
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
+        jet, weight, *rest = ctx.saved_tensors
+        by_z = g if ctx.linear else _through_activation(g, rest, ctx.d, ctx.pairs)
+        if weight.ndim == 2:
+            by_weight = by_z.reshape(-1, by_z.shape[-1]).T @ jet.reshape(-1, jet.shape[-1])
+        else:
+            by_weight = torch.einsum("mpno,mpni->poi", by_z, jet)
+        by_jet = by_z @ weight if ctx.needs_input_grad[0] else None
+        return by_jet, by_weight, by_z[0].sum(-2), None, None, None
 
 
-def _activated(jet: Tensor, activation: Activation, d: int, pairs: Pairs) -> Tensor:
-    value, slope, bend = activation.jet(jet[0])
-    rest = slope * jet[1:]
-    if not pairs:
-        return torch.cat([value[None], rest])
-    return torch.cat([value[None], rest[:d], rest[d:] + bend * _products(jet[1 : 1 + d], pairs)])
+def _through_activation(g: Tensor, kept: Sequence[Tensor], d: int, pairs: Pairs) -> Tensor:
+    """The gradient by what an activation sees, from that by what it gives; kept: what it saw, and its derivatives there."""
+    z, slope, bend, third = kept
+    result = torch.empty_like(z)
+    torch.mul(slope, g[1:], out=result[1:])
+    result[0] = slope * g[0] + bend * (z[1:] * g[1:]).sum(0)
+    if pairs:
+        first, second = z[1 : 1 + d], g[1 + d :]
+        result[0].addcmul_(third, (_products(first, pairs) * second).sum(0))
+        bent = bend * second
+        axes = _straight(pairs)
+        if axes is not None:
+            result[1 + axes.start : 1 + axes.stop].addcmul_(bent, first[axes], value=2.0)
+            return result
+        for k, (i, j) in enumerate(pairs):
+            result[1 + i].addcmul_(bent[k], first[j])
+            result[1 + j].addcmul_(bent[k], first[i])
+    return result
 
 
 def _products(first: Tensor, pairs: Pairs) -> Tensor:
     """Of the slopes along both axes of each pair."""
-    axes = [i for i, _ in pairs]
-    if all(i == j for i, j in pairs) and axes == list(range(axes[0], axes[0] + len(axes))):
-        return first[axes[0] : axes[0] + len(axes)] ** 2
-    return torch.stack([first[i] * first[j] for i, j in pairs])
+    axes = _straight(pairs)
+    return first[axes] ** 2 if axes is not None else torch.stack([first[i] * first[j] for i, j in pairs])
+
+
+def _straight(pairs: Pairs) -> slice | None:
+    """The axes, where pairs are (i, i) of neighbouring ones: then they are taken without a loop."""
+    first = pairs[0][0]
+    return slice(first, first + len(pairs)) if all(p == (first + k,) * 2 for k, p in enumerate(pairs)) else None

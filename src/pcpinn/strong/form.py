@@ -34,8 +34,13 @@ def state_at(network: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
 
 
 def weight_state_at(network: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """The same at points that stay where they are, differentiable in the network's weights alone."""
-    return network.state(x) if isinstance(network, Jetted) else state_at(network, x.detach().requires_grad_())
+    """The same at points that stay where they are, differentiable in the network's weights alone.
+
+    Slopes of one output are one reverse pass, which is fewer operations than jets take; those of several are as many.
+    """
+    if isinstance(network, Jetted) and network.network.outputs > 1:
+        return network.state(x)
+    return state_at(network, x.detach().requires_grad_())
 
 
 def strong_residual(pointwise: Pointwise, network: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
