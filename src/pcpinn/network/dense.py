@@ -16,6 +16,7 @@ from .features import Features
 from .initialisation import INITIALISATIONS, initialise_layer
 from .jets import Pairs, jet_of, through_layers
 from .placed import PlacedNetwork
+from .separated import LARGE, Separated, separate
 from .stretched import stretched
 
 _DEEPEST = 1000  # beyond this nothing trains, and files that say so are damaged
@@ -176,6 +177,12 @@ class DenseNetwork(BoxedNetwork):
             return through_layers(encoded, layers, self._activation, self.inputs, pairs) * self.output_scale
 
         return at
+
+    def separated(self, points: Tensor) -> Separated | None:
+        """The table of features at points (n, d), by its factors; None unless it is large and there are such."""
+        if self.architecture.depth or len(points) * self._shapes[0][1] <= LARGE:
+            return None
+        return separate(self.architecture.features, self.scaled(points.detach()), self.frequencies)
 
     def place(self, points: Tensor) -> PlacedNetwork:
         """The network at points (n, d) that stay where they are."""

@@ -127,6 +127,10 @@ class Features:
             parts += [1 + 2 * torch.log(r / extent) / torch.log(extent / self.corner_size), away / r]
         return parts
 
+    def half_waves(self, inputs: int) -> Tensor:
+        """(k, inputs) numbers of half waves along each axis, of "cosines"."""
+        return self._grid(inputs)
+
     def cosines(self, scaled: Tensor) -> Tensor:
         """The products of "cosines" at points (..., d), scaled to [-1, 1]."""
         result: Tensor = torch.ones_like(scaled[..., :1])
