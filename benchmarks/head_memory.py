@@ -1,9 +1,9 @@
-"""Memory and time of the last layer's least squares at the sizes of the presets of gs and burgers2d-c, the table not being stored.
+"""Memory and time of the last layer's least squares at the sizes of the presets of gs and burgers2d-c, without their tables.
 
     python benchmarks/head_memory.py --out docs/benchmarks/head-memory.csv
 
-Fits smooth functions, one for each time level and field, by `HeadSolver` at the nodes of the preset's mesh with uneven weights, and
-prints what the table of features, its normal equations and their factor would take.
+Fits smooth functions, one for each time level and field, by `HeadSolver` at the nodes of the preset's mesh with uneven weights,
+and prints what the table of features, its normal equations and their factor would take.
 """
 
 from __future__ import annotations
