@@ -8,6 +8,7 @@
 What counts as done: finished rows of the tables in docs/ (--known), and those in --out. Next time give the folder KEPT as --out.
 Groups, in their order unless --groups says otherwise:
   tables     Tables 3 and 5 to 10 (with Figures 3c and 4): seed 0 of all, then more
+  memory     default presets of gs, burgers2d-c and heat2d-lt, for the memory that their rows record
   paper      our method with the preset `paper` on the paper's problems, seed 0 of those that take minutes, then seeds 1 and 2
   baselines  eleven PINNs on 18 problems, then seeds 1 and 2 on four of them (see baseline_cells.py)
   long       the marches of `paper` that take more than ten minutes each
@@ -47,6 +48,11 @@ def tables() -> Iterator[Planned]:
                 yield from () if alone else make_plan(part.request).cells
 
 
+def memory() -> Iterator[Planned]:
+    """Our own settings where a table of features was most of what a GPU had to hold, and where it is not."""
+    yield from make_plan(Request(problems=("gs", "burgers2d-c", "heat2d-lt"), presets=("default",), trials=1)).cells
+
+
 def paper() -> Iterator[Planned]:
     """Our method: once each, then more seeds where a run takes less than two minutes."""
     short = [p for p in suite("paper") if p not in (*LONG, *MINUTES)]
@@ -70,6 +76,7 @@ def _paper(problems: Sequence[str], seed: int) -> tuple[Planned, ...]:
 
 GROUPS: dict[str, Callable[[], Iterator[Planned]]] = {
     "tables": tables,
+    "memory": memory,
     "paper": paper,
     "baselines": baselines,
     "long": long,
