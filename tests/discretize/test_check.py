@@ -77,13 +77,12 @@ def test_coupling_of_fields_counts():
     assert check(lambda x, u, v: (u.value * v.value, v.grad), None, fields) is False
 
 
-@pytest.mark.parametrize("what", ["value", "zero state", "derivative"])
+@pytest.mark.parametrize("what", ["value", "derivative"])
 def test_values_that_are_not_finite_are_named_with_their_point(what):
     bad = X[7].clone()
     hit = lambda x: ((x - bad) ** 2).sum() < 1e-20  # noqa: E731
     source, message = {
         "value": (lambda x, u: torch.where(hit(x), torch.nan, u.value), "flux or source is not finite"),
-        "zero state": (lambda x, u: torch.where(hit(x), 0.0 * u.value / u.value, 0.0), "flux or source is not finite"),
         "derivative": (
             lambda x, u: torch.sqrt(torch.where(hit(x), u.value - u.value, 1.0)),
             "the derivative of flux or source",
@@ -96,3 +95,22 @@ def test_values_that_are_not_finite_are_named_with_their_point(what):
 
 def test_a_kink_is_not_a_broken_derivative():
     assert check(lambda x, u: torch.relu(u.grad), None) is False
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        lambda x, u: u.value * torch.log(u.value),
+        lambda x, u: u.value**1.5,
+        lambda x, u: torch.log(u.value) - torch.log(1 - u.value),
+        lambda x, u: -4e7 * torch.exp(-3000 / u.value),
+        lambda x, u: torch.sqrt(u.value - 273.15),
+    ],
+)
+def test_functions_of_positive_values_are_nonlinear_not_refused(source):
+    assert check(lambda x, u: u.grad, source) is False
+
+
+def test_functions_without_a_value_are_refused_at_the_point():
+    with pytest.raises(PcpinnError, match="flux or source is not finite at x"):
+        check(lambda x, u: u.grad, lambda x, u: torch.log(u.value) + torch.log(x[0] - 0.5))

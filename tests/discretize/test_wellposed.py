@@ -26,7 +26,7 @@ from pcpinn.catalog import CATALOG
 from pcpinn.catalog.task import find_task
 from pcpinn.discretize.samples import data_states, sample_points
 from pcpinn.discretize.symbol import symbol
-from pcpinn.discretize.wellposed import growing, refuse_ill_posed, undetermined
+from pcpinn.discretize.wellposed import below_zero, growing, refuse_ill_posed, undetermined
 
 STRANGERS = Path(__file__).parents[1] / "strangers"
 FILES = [p for p in sorted(STRANGERS.glob("*.py")) if not p.name.startswith(("test_", "make_"))]
@@ -200,3 +200,15 @@ def test_an_accuracy_is_refused_at_once():
         solve(BACKWARD["heat"], accuracy=1e-2)
     with pytest.raises(PcpinnError, match="up to a constant"):
         solve(steady(Neumann(0.0)), accuracy=1e-2)
+
+
+def test_a_field_that_falls_below_zero_where_diffusion_is_negative():
+    def medium(flux):
+        ends = {"left": Dirichlet(0.0), "right": Dirichlet(0.0), "initial": Initial(1.0)}
+        return Problem(Interval(0, 1).over(0, 1), density=lambda x, u: u.value, flux=flux, boundary=ends)
+
+    porous = medium(lambda x, u: 2 * u.value * u.grad)
+    assert "'u' has come to -1.0e-02" in below_zero(porous, np.array([-0.01]))
+    assert below_zero(porous, np.array([0.0])) is None
+    assert below_zero(medium(lambda x, u: torch.clamp(u.value, min=0) * u.grad), np.array([-0.01])) is None
+    assert below_zero(medium(lambda x, u: u.grad), np.array([-0.01])) is None

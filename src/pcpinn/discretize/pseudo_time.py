@@ -20,13 +20,17 @@ _GROWTH = 3.0
 _TRY_EVERY = 8  # steps between two tries of Newton's method itself
 
 
-def solve_pseudo_time(equation: DiscreteEquation, u: np.ndarray, tolerance: float = 1e-10) -> np.ndarray | None:
+def solve_pseudo_time(
+    equation: DiscreteEquation, u: np.ndarray | None = None, tolerance: float = 1e-10
+) -> np.ndarray | None:
     """The solution (N,) of F(u) = 0 from a first iterate; None if it is not found.
 
     Fields without a diagonal in the matrix, such as a pressure, have no rate of their own and follow the others.
     """
-    u = equation.satisfied(u)
-    A = equation.linearise(u).A
+    try:
+        u, A = _first(equation, u)
+    except PcpinnError:
+        return None
     mass = _mass(equation, A)
     with np.errstate(all="ignore"):
         rates = np.abs(A.diagonal())[mass != 0] / np.abs(mass[mass != 0])
@@ -53,6 +57,24 @@ def solve_pseudo_time(equation: DiscreteEquation, u: np.ndarray, tolerance: floa
                 return equation.satisfied(found.u)
         A = equation.linearise(u).A
     return None
+
+
+def _first(equation: DiscreteEquation, u: np.ndarray | None) -> tuple[np.ndarray, sp.csr_matrix]:
+    """First iterate and derivative there: zero, or a bent surface where the equation is degenerate at zero.
+
+    div(|grad u|^2 grad u) has no linear part where u is constant.
+    """
+    if u is not None:
+        u = equation.satisfied(u)
+        return u, equation.linearise(u).A
+    flat = equation.satisfied(np.zeros(equation.size))
+    try:
+        return flat, equation.linearise(flat).A
+    except PcpinnError:
+        x = equation.discretisation.unknown_nodes
+        low, high = x.min(axis=0), x.max(axis=0)
+        bent = equation.satisfied((((x - low) / (high - low) + 0.5) ** 2).sum(axis=1) * (np.abs(flat).max() or 1.0))
+        return bent, equation.linearise(bent).A
 
 
 def _mass(equation: DiscreteEquation, A: sp.csr_matrix) -> np.ndarray:

@@ -133,6 +133,26 @@ def growing(problem: Problem, x: Tensor, states: list[Tensor] | None = None) -> 
     return IllPosed("grows", part, worst * duration, sentence, remedy)
 
 
+def below_zero(problem: Problem, lowest: np.ndarray) -> str | None:
+    """What to write where a field has fallen below zero and diffusion is negative there, as in u_t = div(u grad u).
+
+    Args:
+        problem: over time.
+        lowest: (C,) least value of each component.
+    """
+    x = sample_points(problem, _FEW)
+    names = [f.name for f in problem.unknowns for _ in range(f.components)]
+    for component in np.flatnonzero(lowest < 0):
+        state = torch.zeros((len(x), problem.components, 1 + x.shape[1]), dtype=x.dtype)
+        state[:, component, 0] = float(lowest[component])
+        if growing(problem, x, [state]) is not None and growing(problem, x, [-state]) is None:
+            return (
+                f"{names[component]!r} has come to {lowest[component]:.1e}, and diffusion has the wrong sign below zero; "
+                "if it is never negative, say so in the coefficient: torch.clamp(u.value, min=0.0)"
+            )
+    return None
+
+
 def _growth(problem: Problem, x: Tensor, state: Tensor, unit: float) -> tuple[np.ndarray, np.ndarray] | None:
     """Whether the rate of growth rises without bound at each point (n,), and the rate of waves of a hundredth of the domain."""
     here = symbol(problem, x, state)

@@ -16,7 +16,7 @@ from pcpinn.problem.first_order import first_order
 from pcpinn.progress import Progress
 from pcpinn.solve.adapt.level import Elements, marked
 from pcpinn.solve.adapt.limits import Limits
-from pcpinn.solve.adapt.space import adapt
+from pcpinn.solve.adapt.space import adapt, discrete_solution
 from pcpinn.solve.adapt.steps import Steps, adapt_march
 from pcpinn.solve.adapt.trust import LEAST_TRUST, trust
 
@@ -134,6 +134,21 @@ def test_pseudo_time_finds_what_newton_does_not():
     assert np.abs(equation.residual(u)).max() < 1e-9
     assert u.min() >= -1.001
     assert u.max() == pytest.approx(1.088034, abs=1e-5)  # the root of u^3 - u = 0.2
+
+
+@pytest.mark.parametrize("load", [1e-6, 1.0, 1e6])
+def test_an_equation_without_a_linear_part_is_begun_elsewhere(load):
+    """(|u'|^2 u')' = -load: nothing is left of it at u = 0; the truth is (3/4) load^(1/3) (1 - |x|^(4/3))."""
+    problem = pc.Problem(
+        pc.Interval(-1, 1),
+        flux=lambda x, u: u.grad[0] ** 2 * u.grad,
+        source=lambda x, u: -load,
+        boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0)},
+    )
+    discretisation = FiniteElements(problem, generate_mesh(pc.Interval(-1, 1), cells=100), 2)
+    u, x = discrete_solution(discretisation, None), discretisation.unknown_nodes[:, 0]
+    exact = 0.75 * load ** (1 / 3) * (1 - np.abs(x) ** (4 / 3))
+    np.testing.assert_allclose(u, exact, atol=2e-3 * exact.max())
 
 
 def wave(boundary):

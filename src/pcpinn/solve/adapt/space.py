@@ -157,8 +157,7 @@ def discrete_solution(
     try:
         return solve_newton(equation, start, (inverses or Inverses(discretisation)).for_newton)
     except PcpinnError:
-        begin = np.zeros(equation.size) if start is None else start
-        found = solve_pseudo_time(equation, begin)
+        found = solve_pseudo_time(equation, start)
         if found is None:
             raise
         return found

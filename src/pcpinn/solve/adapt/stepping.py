@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ...discretize.newton import Solve, newton
 from ...discretize.step_scheme import Layers, StepScheme, step_scheme
+from ...discretize.wellposed import below_zero
 from ...discretize.window import MarchSpace, Window, WindowMatrix
 from ...errors import PcpinnError
 from ...precondition.refined import RefinedSolver
@@ -31,16 +32,14 @@ class StepFailed(PcpinnError):
         t: its end.
     """
 
-    def __init__(self, step: int, t: float, why: str = "") -> None:
+    def __init__(self, step: int, t: float, why: str = "", remedy: str | None = None) -> None:
         self.step, self.t = step, t
-        super().__init__(
-            f"the step to t = {t:g} cannot be solved{why}",
-            "check signs and conditions; if they are right, the solution may not exist that long",
-        )
+        usual = "check signs and conditions; if they are right, the solution may not exist that long"
+        super().__init__(f"the step to t = {t:g} cannot be solved{why}", remedy or usual)
 
     def after(self, failed: Sequence[tuple[int, float]]) -> StepFailed:
         """This failure, with what was tried before: (steps, moment at which one failed) of each march."""
-        return StepFailed(self.step, self.t, f"; {tried(failed)}") if len(failed) > 1 else self
+        return StepFailed(self.step, self.t, f"; {tried(failed)}", self.remedy) if len(failed) > 1 else self
 
 
 def tried(failed: Sequence[tuple[int, float]]) -> str:
@@ -109,12 +108,18 @@ def march_discrete(
             kept.clear()
             U = _solve(window, known.repeat(steps.order, 1), kept)
         if U is None or not bool(torch.isfinite(U).all()):
-            raise StepFailed(k, float(end))
+            raise StepFailed(k, float(end), remedy=below_zero(space.problem, _lowest(space, known)))
         last, known = torch.cat([known, U]), U[-1:]
         values.append(U.cpu().numpy())
         if told is not None:
             told(k)
     return DiscreteMarch(space, steps, times, np.concatenate(values))
+
+
+def _lowest(space: MarchSpace, values: Tensor) -> np.ndarray:
+    """(C,) least value of each component."""
+    component = space.form.space.unknown_components
+    return np.array([values[0].cpu().numpy()[component == c].min() for c in range(space.components)])
 
 
 def _continued(steps: StepScheme, last: Tensor) -> Tensor:
