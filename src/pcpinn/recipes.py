@@ -99,6 +99,10 @@ class Recipe:
         """The recipe to take in the place of this default one, when keys that it does not have are given; here itself."""
         return self
 
+    def unread(self) -> Mapping[str, str]:
+        """Keys that its other keys leave without effect, with the reason: refused where a user gives them; here none."""
+        return {}
+
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """A copy with some keys changed; values may be text, as on the command line."""
         return dataclasses.replace(self, **changes)

@@ -34,7 +34,7 @@ def test_one_step_is_the_least_squares_solution():
     loss, target = loss_for(width=6)
     reached = HeadSolver().step(loss)
     with torch.no_grad():
-        features = torch.cat([loss.hidden(), torch.ones(81, 1, dtype=torch.float64)], 1)
+        features = torch.cat([loss.features(), torch.ones(81, 1, dtype=torch.float64)], 1)
     root = loss.weights[:81].sqrt()[:, None]
     best = torch.linalg.lstsq(root * features, root * target.reshape(3, 81).T).solution
     left = root * (features @ best - target.reshape(3, 81).T)
@@ -70,7 +70,7 @@ def test_normal_equations_give_what_orthogonal_factors_give(monkeypatch):
     start = loss.theta.detach().clone()
     first = HeadSolver().step(loss)
     weights = loss.theta.detach().clone()
-    monkeypatch.setattr(heads, "_LARGE", 0)
+    monkeypatch.setattr(heads, "LARGE", 0)
     monkeypatch.setattr(heads, "_ROWS", 7)
     with torch.no_grad():
         loss.theta.copy_(start)
@@ -80,7 +80,7 @@ def test_normal_equations_give_what_orthogonal_factors_give(monkeypatch):
 
 
 def test_normal_equations_of_dependent_features_are_damped_until_they_can_be_solved(monkeypatch):
-    monkeypatch.setattr(heads, "_LARGE", 0)
+    monkeypatch.setattr(heads, "LARGE", 0)
     loss, _ = loss_for(width=24)
     with torch.no_grad():
         weight, bias = loss.network.layers(loss.theta)[0]
@@ -91,7 +91,7 @@ def test_normal_equations_of_dependent_features_are_damped_until_they_can_be_sol
 @pytest.mark.parametrize("large", [0, 10**9], ids=["normal", "orthogonal"])
 def test_a_residual_that_is_not_finite_ends_the_step(monkeypatch, large):
     """Normal equations of features that are not finite cannot be damped until they can be solved."""
-    monkeypatch.setattr(heads, "_LARGE", large)
+    monkeypatch.setattr(heads, "LARGE", large)
     loss, _ = loss_for()
     with torch.no_grad():
         loss.network.layers(loss.theta)[0][0].fill_(math.nan)
@@ -101,9 +101,9 @@ def test_a_residual_that_is_not_finite_ends_the_step(monkeypatch, large):
 
 
 def test_features_too_large_to_be_squared_are_told(monkeypatch):
-    monkeypatch.setattr(heads, "_LARGE", 0)
+    monkeypatch.setattr(heads, "LARGE", 0)
     loss, _ = loss_for()
-    monkeypatch.setattr(loss, "hidden", lambda: torch.full((81, 24), 1e200, dtype=torch.float64))
+    monkeypatch.setattr(loss, "features", lambda: torch.full((81, 24), 1e200, dtype=torch.float64))
     with pytest.raises(PcpinnError, match="not finite"):
         HeadSolver().step(loss)
 
@@ -115,3 +115,27 @@ def test_a_step_into_the_infinite_is_taken_back(monkeypatch):
     monkeypatch.setattr(heads.Orthogonal, "solve", lambda self, wanted: infinite)
     assert HeadSolver().step(loss) == start
     assert torch.equal(loss.theta.detach(), before)
+
+
+@pytest.mark.parametrize("kind", ["cosines", "waves"])
+def test_with_a_table_that_is_not_stored_the_step_is_the_same(kind, monkeypatch):
+    """Conjugate gradients on factors along the axes, against orthogonal factors of the whole table."""
+    line = np.linspace(-1, 1, 14, endpoint=kind == "cosines")
+    x = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1).reshape(-1, 2)
+    n, outputs = len(x), 2
+    architecture = Architecture(1, 0, features=Features(kind, count=4, periodic=(0, 1) if kind == "waves" else ()))
+    target = np.concatenate([np.exp(np.sin((k + 1) * x[:, 0]) + x[:, 1] ** 2) for k in range(outputs)])
+    weights = np.tile(np.random.default_rng(0).uniform(0.5, 2.0, n), outputs) / n
+    reached, values = [], []
+    for large in (10**9, 0):
+        monkeypatch.setattr("pcpinn.network.dense.LARGE", large)
+        network = DenseNetwork(architecture, [-1.0] * 2, [1.0] * 2, outputs, torch.Generator().manual_seed(0))
+        nodes = Nodes(x, np.tile(np.arange(n), outputs), np.repeat(np.arange(outputs), n))
+        operator = misfit(target, weights, torch.float64, torch.device("cpu"))
+        loss = LeastSquares(network, nodes, operator)
+        assert isinstance(loss.features(), torch.Tensor) == bool(large)
+        reached.append(HeadSolver().step(loss))
+        values.append(loss.unknowns().detach())
+    assert 1e-3 < reached[0] < 0.9
+    assert reached[1] == pytest.approx(reached[0], rel=1e-9)
+    torch.testing.assert_close(values[1], values[0], rtol=1e-8, atol=1e-8)

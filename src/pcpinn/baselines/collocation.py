@@ -22,6 +22,7 @@ from ..solve.settings import Settings
 from ..strong.conditions import Spacing, named_terms
 from ..strong.form import Term, strong_residual
 from ..strong.hard import make_ansatz
+from ..strong.jetted import Jetted, jetted
 from ..strong.local_heads import head_rows
 from ..train import Loss, graph
 from .piece import Draw, Piece, RepeatedPiece
@@ -48,6 +49,7 @@ class StrongLoss(Loss):
         seed: of their random numbers.
 
     Attributes:
+        seen: the network, with its jets at points that stay where they are, if it has them.
         weights: (k,) of the parts: equations, terms, what pieces add.
         captures: whether changes of pieces are captured as graphs.
     """
@@ -96,18 +98,20 @@ class StrongLoss(Loss):
         """Replace the points inside."""
         self.points, self.layout = points, self.layout + 1
         self._sizes, self._graphs = None, {}
-        ansatz = self.network.ansatz
+        self.seen = jetted(self.network)
+        ansatz = None if isinstance(self.seen, Jetted) else self.network.ansatz
         self._located = None if ansatz is None else Located(ansatz, points, self.network.outputs)
 
     def parts(self) -> list[Tensor]:
         """Residuals of the equations, of each term, and of what pieces add; not weighted."""
         inside = self.equations() if self._equations is None else self._equations(self)
         extra = [r for piece in self.pieces for r in piece.residuals(self)]
-        return [inside, *(term.residual(self.network) for term in self.terms), *extra]
+        return [inside, *(term.residual(self.seen) for term in self.terms), *extra]
 
     def equations(self) -> Tensor:
         """The PDE at the points, point by point; the sum of its squares is their mean."""
-        return (strong_residual(self.pointwise, self._inside, self.points) * len(self.points) ** -0.5).reshape(-1)
+        network = self.seen if isinstance(self.seen, Jetted) else self._inside
+        return (strong_residual(self.pointwise, network, self.points) * len(self.points) ** -0.5).reshape(-1)
 
     def residual(self) -> Tensor:
         """(m,), differentiable in theta: all parts, times the roots of their weights where there are weights."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -41,6 +42,9 @@ PINNACLE_QUICK: dict[str, Any] = PINNACLE | {
     "boundary_points": 128,
     "iterations": 200,
 }
+
+
+_UNREAD = {"quadrature": "this method assembles nothing"}
 
 
 def strong_method(
@@ -96,4 +100,7 @@ def _offer(
         return Offer(loss, (type(loss),))
     if slot == "run":
         return Offer(Options(certify=not over_time), without=ALL_FIXED)
-    return offer_all_at_once(slot, chosen, over_time)
+    offered = offer_all_at_once(slot, chosen, over_time)
+    if slot == "mesh" and isinstance(offered, Offer):
+        return replace(offered, without={**offered.without, **_UNREAD, **({} if network is None else network.unseen)})
+    return offered

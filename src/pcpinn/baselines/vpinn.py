@@ -87,10 +87,10 @@ class WeakEquations:
         parts, x = [], self._outside(loss)
         share = len(x) / len(loss.points)
         if len(self.cells.lower):
-            weak = self.cells.residual(loss.pointwise, loss.network)
+            weak = self.cells.residual(loss.pointwise, loss.seen)
             parts.append(weak.reshape(-1) * ((1 - share) / self.cells.volume) ** 0.5)
         if len(x):
-            strong = strong_residual(loss.pointwise, loss.network, x)
+            strong = strong_residual(loss.pointwise, loss.seen, x)
             parts.append(strong.reshape(-1) * len(loss.points) ** -0.5)
         return torch.cat(parts)
 

@@ -4,6 +4,7 @@ from .ablations import ABLATIONS, Ablation
 from .cell import Cell
 from .folder import BenchFolder
 from .plan import Plan, Planned, Request, make_plan
+from .prepared_folder import PreparedFolder, prepare_plans
 from .results import Row, read_rows
 from .runner import run_plan
 from .suites import suite, suite_names
@@ -16,10 +17,12 @@ __all__ = [
     "Cell",
     "Plan",
     "Planned",
+    "PreparedFolder",
     "Request",
     "Row",
     "Watch",
     "make_plan",
+    "prepare_plans",
     "read_rows",
     "run_plan",
     "suite",

@@ -30,7 +30,7 @@ from .user_file import family_file_entry, file_entry
 SUFFIX = ".pcpinn"
 _FORMAT = 1
 _TRUTH = "truth."  # before the names of the arrays of that mesh
-_OF_THE_MESH = (
+OF_THE_MESH = (  # keys that a prepared file has settled
     "mesh",
     "time",
     "size",
@@ -42,6 +42,8 @@ _OF_THE_MESH = (
     "grading",
     "corner_size",
     "lines",
+    "kinks",
+    "corners",
 )
 
 
@@ -100,7 +102,7 @@ def read_prepared(
 
     The equations come from the catalog, or from the user's own file named beside it: the prepared file holds no code.
     """
-    for key in _OF_THE_MESH:
+    for key in OF_THE_MESH:
         if key in {k.rpartition(".")[2] for k in changes}:
             raise PcpinnError(
                 f"{path} holds its mesh, so {key} cannot change", "prepare another file with that setting"
@@ -125,6 +127,12 @@ def prepared_family(path: Path) -> str | None:
     if metadata.get("family") is None:
         return None
     return str((metadata.get("record") or {}).get("problem"))
+
+
+def prepared_method(path: Path) -> str:
+    """The method whose presets and mesh a prepared file holds."""
+    settings = read_tensors(path)[1].get("settings")
+    return str(settings.get("method")) if isinstance(settings, dict) else "pcpinn"
 
 
 def _read_problem(

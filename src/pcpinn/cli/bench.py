@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ..bench import ABLATIONS, BenchFolder, Request, make_plan, run_plan, suite_names
+from ..bench import ABLATIONS, BenchFolder, Plan, PreparedFolder, Request, Watch, make_plan, run_plan, suite_names
 from ..bench.outputs import main_summaries, write_tables
 from ..bench.results import Row
 from ..bench.status import status_of
@@ -57,6 +57,10 @@ def bench(
     retry: Annotated[
         bool, typer.Option("--retry", help="Run those again that failed, or whose preset has changed.")
     ] = False,
+    packed: Annotated[
+        Path | None,
+        typer.Option("--prepared", metavar="DIR", help="Folder of prepared problems, for a machine without a mesher."),
+    ] = None,
     on: On = "local",
     gpus: Gpus = None,
     cpus: Cpus = None,
@@ -81,6 +85,8 @@ def bench(
     try:
         with standard_output_kept_clean():
             plan = None if request.is_empty and folder.exists else make_plan(request)
+            if packed is not None:
+                plan = _furnished(plan, packed, progress)
             here = 1 if jobs is None or slurm is not None else jobs
             rows = run_plan(folder, plan, here, device, retry, progress, slurm)
     except KeyboardInterrupt as error:
@@ -97,6 +103,16 @@ def bench(
     _conclude(folder, rows, as_json)
     if any(not row.finished for row in rows.values()):
         raise typer.Exit(1)
+
+
+def _furnished(plan: Plan | None, folder: Path, watch: Watch) -> Plan:
+    """The plan with the problems of a folder; what it lacks is said, and meshed here."""
+    if plan is None:
+        raise PcpinnError("a benchmark that goes on knows its files", "leave --prepared out, or say what to run")
+    furnished, lacking = PreparedFolder.read(folder).furnish(plan)
+    if lacking:
+        watch.note(f"not in {folder}, so meshed here: {', '.join(lacking)}")
+    return furnished
 
 
 @bench_app.command()

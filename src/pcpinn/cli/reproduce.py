@@ -17,7 +17,7 @@ from ..errors import PcpinnError
 from ..reproduce import ITEMS, Choice, Comparison, Found, Item, Sources
 from ..reproduce.outputs import as_data, write_item
 from ..reproduce.part import Part
-from ..reproduce.work import Work
+from ..reproduce.work import Work, prepare
 from ..solve.build import check_device
 from .bench import names_of
 from .bench_display import BenchProgress
@@ -61,6 +61,14 @@ def reproduce(
             help="Run nothing: compare what is there (folder or rows as .csv); may be repeated.",
         ),
     ] = None,
+    packed: Annotated[
+        Path | None,
+        typer.Option("--prepared", metavar="DIR", help="Folder of prepared problems, for a machine without a mesher."),
+    ] = None,
+    pack: Annotated[
+        Path | None,
+        typer.Option("--prepare", metavar="DIR", help="Run nothing: write the prepared problems that the IDs need."),
+    ] = None,
     on: On = "local",
     gpus: Gpus = None,
     cpus: Cpus = None,
@@ -75,18 +83,29 @@ def reproduce(
     slurm = place_of(on, gpus, cpus, time, partition, more, python, jobs)
     if slurm is not None and places is not None:
         raise PcpinnError("--from runs nothing", "leave --on slurm out")
+    if places is not None and packed is not None:
+        raise PcpinnError("--from runs nothing", "leave --prepared out")
     choice = Choice(
         preset, seeds, seed, names_of(problems, "problems"), names_of(methods, "methods"), tuple(pairs(changes).items())
     )
     items = _items(ids)
     if not items:
+        if packed is not None or pack is not None:
+            raise PcpinnError("no item is named", "name IDs, such as table-3, or all")
         _list(choice, _sources(out, places), as_json)
         return
     wanted = {item.name: item.parts(choice) for item in items}  # refuses before anything runs
+    if pack is not None:
+        if places is not None or packed is not None or slurm is not None:
+            raise PcpinnError("--prepare runs nothing", "leave --prepared, --from and --on out")
+        with standard_output_kept_clean():
+            files = prepare([p for parts in wanted.values() for p in parts], pack)
+        print("\n".join(map(str, files)) if files else f"all of it is in {pack}")
+        return
     failures: dict[str, str] = {}
     if places is None:
         here = 1 if jobs is None or slurm is not None else jobs
-        work = Work(out, device, here, retry, slurm=slurm)
+        work = Work(out, device, here, retry, slurm=slurm, prepared=packed)
         failures = _carry_out(work, [p for parts in wanted.values() for p in parts], out)
     sources = _sources(out, places)
     shown = []

@@ -52,6 +52,10 @@ class Meshing(Recipe):
     not_negative: ClassVar[tuple[str, ...]] = ("lines",)
     at_most: ClassVar[Mapping[str, float]] = {"quadrature": 100, "lines": 1000}
 
+    def unread(self) -> Mapping[str, str]:
+        """The size at corners, where there are none."""
+        return {} if self.corners else {"corner_size": "there are no corners"}
+
     def options(self) -> dict[str, Any]:
         """Arguments of `generate_mesh`, except kinks and time."""
         return {

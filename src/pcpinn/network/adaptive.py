@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -9,7 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from ..recipes import PerAxis
+from .activations import ACTIVATIONS
 from .dense import DenseNetwork
+from .features import unread_features
+from .jets import Pairs, jet_of, through_layers
 from .module_recipe import ModuleRecipe
 from .recipe import MLP, NETWORKS, Place
 
@@ -35,6 +39,19 @@ class AdaptiveSlopes(nn.Module):
             a = torch.tanh(self.factor * slope * nn.functional.linear(a, w, c))
         return nn.functional.linear(a, weight, bias)
 
+    def jets(self, scaled: Tensor, pairs: Pairs) -> Callable[[Mapping[str, Tensor]], Tensor]:
+        """Weights by name -> jet (1 + d + s, n, outputs) at scaled points: slopes of activations are factors of the weights."""
+        base, tanh = self.base, ACTIVATIONS["tanh"]
+        encoded = jet_of(lambda s: base.encode(base.centre + base.half_width * s), scaled, pairs)
+
+        def at(parts: Mapping[str, Tensor]) -> Tensor:
+            *hidden, last = base.layers(parts["base.theta"])
+            slopes = (self.factor * parts["slopes"]).expand(len(hidden), *self.slopes.shape[1:])
+            own = [(s[..., None] * w, s * c) for s, (w, c) in zip(slopes, hidden, strict=True)]
+            return through_layers(encoded, [*own, last], tanh, scaled.shape[1], pairs)
+
+        return at
+
 
 @dataclass(frozen=True)
 class AdaptiveMLP(ModuleRecipe):
@@ -58,6 +75,10 @@ class AdaptiveMLP(ModuleRecipe):
     frequencies: PerAxis | None = None
 
     positive: ClassVar[tuple[str, ...]] = ("width", "depth", "factor")
+
+    def unread(self) -> Mapping[str, str]:
+        """Keys of other kinds of features."""
+        return unread_features(self.features)
 
     @property
     def slopes(self) -> tuple[int, ...]:

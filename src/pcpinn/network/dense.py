@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,9 @@ from .activations import ACTIVATIONS
 from .boxed import BoxedNetwork
 from .features import Features
 from .initialisation import INITIALISATIONS, initialise_layer
+from .jets import Pairs, jet_of, through_layers
 from .placed import PlacedNetwork
+from .separated import LARGE, Separated, separate
 from .stretched import stretched
 
 _DEEPEST = 1000  # beyond this nothing trains, and files that say so are damaged
@@ -75,13 +77,11 @@ class Architecture:
 
 def split_layers(theta: Tensor, shapes: Sequence[tuple[int, int]]) -> list[tuple[Tensor, Tensor]]:
     """Views of a flat vector: weight (out, in) and bias (out,) of each layer."""
-    result, at = [], 0
-    for out, inputs in shapes:
-        weight = theta[at : at + out * inputs].view(out, inputs)
-        at += out * inputs
-        result.append((weight, theta[at : at + out]))
-        at += out
-    return result
+    sizes = [size for out, inputs in shapes for size in (out * inputs, out)]
+    pieces = theta.split(
+        [*sizes, len(theta) - sum(sizes)]
+    )  # not by slices: their gradients would be added up one by one
+    return [(pieces[2 * k].view(shape), pieces[2 * k + 1]) for k, shape in enumerate(shapes)]
 
 
 class DenseNetwork(BoxedNetwork):
@@ -167,6 +167,22 @@ class DenseNetwork(BoxedNetwork):
     def bare(self, theta: Tensor, x: Tensor) -> Tensor:
         """The same without the ansatz."""
         return self.propagate(theta, self.encode(x))
+
+    def jets(self, points: Tensor, pairs: Pairs) -> Callable[[Tensor], Tensor]:
+        """theta -> jet (1 + d + s, n, outputs) at points (n, d) that stay where they are, without the ansatz: see jets.py."""
+        encoded = jet_of(self.encode, points, pairs)
+
+        def at(theta: Tensor) -> Tensor:
+            layers = self.layers(theta)
+            return through_layers(encoded, layers, self._activation, self.inputs, pairs) * self.output_scale
+
+        return at
+
+    def separated(self, points: Tensor) -> Separated | None:
+        """The table of features at points (n, d), by its factors; None unless it is large and there are such."""
+        if self.architecture.depth or len(points) * self._shapes[0][1] <= LARGE:
+            return None
+        return separate(self.architecture.features, self.scaled(points.detach()), self.frequencies)
 
     def place(self, points: Tensor) -> PlacedNetwork:
         """The network at points (n, d) that stay where they are."""

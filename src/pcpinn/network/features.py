@@ -41,7 +41,8 @@ class Features:
             by diffusion grows as sqrt(t).
         listed: for each axis the frequencies of "list", in radians per unit of the coordinate: those of the problem's data.
         periodic: axes along which the network repeats itself with the period of its box: their coordinates are seen through
-            sines and cosines alone, of 1 to `count` waves per period; other axes have what "log" gives them, or nothing.
+            sines and cosines alone, of 1 to `count` waves per period ("gaussian": of whole numbers of waves, drawn with the
+            rest); other axes have what "log" gives them, or nothing.
         corners: points where the solution is singular, as log r or a power of r, the distance; each adds as inputs log r and the
             direction (x - corner) / r, both smoothed within `corner_size`.
         stretch: for each axis the knots of a map of its coordinate (see stretched.py), which is one more input; empty for none.
@@ -70,10 +71,10 @@ class Features:
         object.__setattr__(self, "kinks", check_lists("kinks", self.kinks))
         object.__setattr__(self, "listed", check_lists("frequencies", self.listed))
         object.__setattr__(self, "periodic", tuple(sorted({operator.index(a) for a in self.periodic})))
-        if self.periodic and (self.kind not in ("none", "log", "waves") or self.count < 1):
+        if self.periodic and (self.kind not in ("none", "log", "gaussian", "waves") or self.count < 1):
             raise PcpinnError(
                 f"features={self.kind} do not repeat themselves along periodic axes",
-                "use features=log (with none, other axes have no features); feature_count waves per period, at least one",
+                "use features=log (with none, other axes have no features) or gaussian; feature_count waves, at least one",
             )
         if self.kind == "log" and not all(abs(e) <= _LARGEST_EXPONENT for e in (self.low, self.high)):
             raise PcpinnError(
@@ -126,6 +127,10 @@ class Features:
             parts += [1 + 2 * torch.log(r / extent) / torch.log(extent / self.corner_size), away / r]
         return parts
 
+    def half_waves(self, inputs: int) -> Tensor:
+        """(k, inputs) numbers of half waves along each axis, of "cosines"."""
+        return self._grid(inputs)
+
     def cosines(self, scaled: Tensor) -> Tensor:
         """The products of "cosines" at points (..., d), scaled to [-1, 1]."""
         result: Tensor = torch.ones_like(scaled[..., :1])
@@ -138,7 +143,7 @@ class Features:
         """Number k of frequencies for a number of inputs."""
         if self.kind == "waves":
             return len(self._waves(inputs))
-        if self.periodic:
+        if self.periodic and self.kind != "gaussian":
             return sum(len(line) for line in self._lines(inputs))
         listed = sum(map(len, self.listed))
         counts = {
@@ -182,7 +187,7 @@ class Features:
         """(inputs, k) matrix B; the features are x, |x - kinks|, sin(x B), cos(x B), with x scaled by half_width (inputs,)."""
         if self.kind == "waves":
             return torch.pi * self._waves(inputs).T
-        if self.periodic:
+        if self.periodic and self.kind != "gaussian":
             return torch.block_diag(*[torch.tensor(line, dtype=torch.float64)[None, :] for line in self._lines(inputs)])
         if self.kind in ("none", "cosines"):
             return torch.zeros(inputs, 0, dtype=torch.float64)
@@ -195,7 +200,10 @@ class Features:
             waves = torch.pi / _LONGER * torch.arange(1, self.count + 1, dtype=torch.float64)
             return torch.block_diag(*[waves[None, :]] * inputs)
         if self.kind == "gaussian":
-            return self.std * torch.randn(inputs, self.count, generator=generator, dtype=torch.float64)
+            drawn = self.std * torch.randn(inputs, self.count, generator=generator, dtype=torch.float64)
+            for axis in self.periodic:
+                drawn[axis] = torch.pi * torch.round(drawn[axis] / torch.pi)
+            return drawn
         if self.kind == "list":
             return self._listed(inputs, half_width)
         raise PcpinnError(
@@ -211,6 +219,16 @@ class Features:
         rows = [torch.tensor(line, dtype=torch.float64)[None, :] for line in self.listed]
         scale = torch.ones(inputs, dtype=torch.float64) if half_width is None else half_width
         return torch.block_diag(*rows) * scale[:, None]
+
+
+def unread_features(kind: str) -> dict[str, str]:
+    """Keys of recipes that features of a kind do not read, with the reason."""
+    read = {"log": ("feature_low", "feature_high"), "gaussian": ("feature_std",), "list": ("frequencies",)}
+    keys = {key: name for name, owned in read.items() for key in owned}
+    result = {key: f"it is of features={name}, and features={kind}" for key, name in keys.items() if name != kind}
+    if kind == "list":
+        result["feature_count"] = "features=list are those of frequencies"
+    return result
 
 
 def check_knots(stretch: Any) -> tuple[Knots, ...]:

@@ -17,6 +17,7 @@ from torch.func import functional_call
 
 from ..errors import PcpinnError
 from .boxed import BoxedNetwork
+from .jets import Pairs, rescaled
 from .module_checks import check_derivatives, check_function, check_weights, class_name, probe_points
 
 _CHUNK = 2**25  # bytes of a Jacobian's rows at a time: their gradients need memory beside the result
@@ -75,6 +76,13 @@ class ModuleNetwork(BoxedNetwork):
         """(n, outputs) at scaled points (n, d), without the ansatz."""
         values: Tensor = functional_call(self._template[0], self.parts(theta), (scaled,))
         return values * self.output_scale
+
+    def jets(self, points: Tensor, pairs: Pairs) -> Callable[[Tensor], Tensor] | None:
+        """theta -> jet (1 + d + s, n, outputs) at points (n, d) that stay where they are; None if the module has no `jets`."""
+        if not hasattr(self._template[0], "jets"):
+            return None
+        own: Callable[[dict[str, Tensor]], Tensor] = self._template[0].jets(self.scaled(points), pairs)  # type: ignore[operator]
+        return lambda theta: rescaled(own(self.parts(theta)), self.half_width, pairs) * self.output_scale
 
     @torch.no_grad()
     def jacobian(self, x: Tensor, component: Tensor, dtype: torch.dtype | None = None) -> Tensor:

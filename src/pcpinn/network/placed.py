@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from .protocol import LinearHead
+from .separated import Separated
 
 
 class PlacedNetwork:
@@ -17,17 +18,30 @@ class PlacedNetwork:
 
     def __init__(self, network: LinearHead, points: Tensor) -> None:
         self.network = network
-        self.encoded = network.encode_once(points)
+        self.table: Separated | None = getattr(network, "separated", lambda _: None)(points)
+        self.encoded = network.encode_once(points) if self.table is None else None
         self._trunk: Tensor | None = None
         self._hidden: Tensor | None = None
 
     def evaluate(self, theta: Tensor, fused: bool = False) -> Tensor:
         """(n, outputs) for any weights (p,); `fused` is faster where nothing but a gradient by theta is wanted."""
+        if self.encoded is None:
+            return self._by_factors(theta)
         return self.network.propagate(theta, self.encoded, fused)
+
+    def features(self) -> Tensor | Separated:
+        """What the last layer sees, as a table or as an operator where a table would be too large."""
+        return self.hidden() if self.table is None else self.table
+
+    def _by_factors(self, theta: Tensor) -> Tensor:
+        assert self.table is not None
+        weight, bias = self.network.layers(theta)[-1]
+        return (self.table.product(weight.T) + bias) * self.network.output_scale
 
     @torch.no_grad()
     def hidden(self) -> Tensor:
         """What the last layer sees, (n, width), for the network's present weights."""
+        assert self.encoded is not None
         theta = self.network.theta.detach()
         trunk = theta[: -self.network.head_size]
         if self._hidden is None or self._trunk is None or not torch.equal(trunk, self._trunk):
@@ -38,6 +52,8 @@ class PlacedNetwork:
     @torch.no_grad()
     def values(self) -> Tensor:
         """(n, outputs) for the network's present weights."""
+        if self.table is not None:
+            return self._by_factors(self.network.theta.detach())
         weight, bias = self.network.layers(self.network.theta.detach())[-1]
         return nn.functional.linear(self.hidden(), weight, bias) * self.network.output_scale
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -17,8 +17,9 @@ from .recipe import MLP, NETWORKS, NetworkRecipe, Place
 class RandomFeatures(NetworkRecipe):
     """Sines and cosines along random directions, and a linear layer: a network whose hidden layer is not trained.
 
-    With corners each wave also runs through what one of them, drawn by lot, adds to the inputs: log r and the direction from it.
-    So what is singular in the middle of a hole is within reach outside.
+    Along periodic axes frequencies are whole numbers of waves. Kinks, a sudden start and corners add inputs, and each wave runs
+    through these, too: through all distances from kinks, and of the corners through what one of them, drawn by lot, adds (log r
+    and the direction from it). So what is singular in the middle of a hole is within reach outside.
 
     Attributes:
         waves: number of frequencies; each gives a sine and a cosine.
@@ -33,26 +34,26 @@ class RandomFeatures(NetworkRecipe):
 
     def build(self, place: Place, seed: int, dtype: torch.dtype) -> DenseNetwork:
         """With frequencies drawn from a seed, and a linear layer of zeros."""
-        if place.corners:
-            return self._around_corners(place, seed, dtype)
+        if place.corners or place.start or any(place.kinks):
+            return self._through_inputs(place, seed, dtype)
         recipe = MLP(depth=0, features="gaussian", feature_count=self.waves, feature_std=self.spread)
-        bare = Place(place.lower, place.upper, place.outputs)
-        network = recipe.build(bare, seed, dtype)
+        network = recipe.build(replace(place, stretch=()), seed, dtype)
         with torch.no_grad():
             network.theta.zero_()
         return network
 
-    def _around_corners(self, place: Place, seed: int, dtype: torch.dtype) -> DenseNetwork:
+    def _through_inputs(self, place: Place, seed: int, dtype: torch.dtype) -> DenseNetwork:
         """One hidden layer of sines, whose weights are the frequencies."""
-        d = len(place.lower)
-        bare = Place(place.lower, place.upper, place.outputs, corners=place.corners, corner_size=place.corner_size)
-        recipe = MLP(width=2 * self.waves, depth=1, activation="sin", features="none")
-        network = recipe.build(bare, seed, dtype)
+        recipe = MLP(width=2 * self.waves, depth=1, activation="sin", features="none", feature_count=1)
+        network = recipe.build(replace(place, stretch=()), seed, dtype)
         generator = torch.Generator().manual_seed(seed)
-        own = torch.randint(len(place.corners), (self.waves,), generator=generator)
-        seen = torch.arange(len(place.corners)).repeat_interleave(1 + d) == own[:, None]  # log r and d numbers of each
-        drawn = torch.randn(self.waves, d + seen.shape[1], generator=generator, dtype=torch.float64)
-        drawn[:, d:] *= seen
+        own = torch.randint(max(1, len(place.corners)), (self.waves,), generator=generator)
+        inputs = network.layer_shapes[0][1]
+        each = 1 + len(place.lower)  # log r and the direction, of each corner
+        last = inputs - (place.start > 0)
+        drawn = torch.randn(self.waves, inputs, generator=generator, dtype=torch.float64)
+        seen = torch.arange(len(place.corners)).repeat_interleave(each) == own[:, None]
+        drawn[:, last - seen.shape[1] : last] *= seen
         with torch.no_grad():
             network.theta.zero_()
             weight, bias = network.layers(network.theta)[0]

@@ -13,7 +13,7 @@ import torch
 from ..errors import PcpinnError
 from ..recipes import PerAxis, Recipe, Registry, plain
 from .dense import Architecture, DenseNetwork
-from .features import Features
+from .features import Features, unread_features
 from .parametric import ParametricNetwork
 from .stretched import Knots
 
@@ -53,7 +53,14 @@ class Place:
 
 
 class NetworkRecipe(Recipe):
-    """How to make u_theta."""
+    """How to make u_theta.
+
+    Attributes of the class:
+        unseen: keys of the mesh that tell a network where a solution is not smooth and that this one does not look at, with the
+            reason; read by methods for which the mesh is nothing else.
+    """
+
+    unseen: ClassVar[Mapping[str, str]] = {}
 
     def build(self, place: Place, seed: int, dtype: torch.dtype) -> Any:
         """An untrained network."""
@@ -128,6 +135,11 @@ class MLP(NetworkRecipe):
                     "stretch_at needs stretch=true and, along each axis, at least two places in order",
                     "correct them, or leave stretch_at out",
                 )
+
+    def unread(self) -> Mapping[str, str]:
+        """Keys of other kinds of features; how the weights of hidden layers are drawn, where there are none."""
+        none = {"width": "depth=0 has no hidden layer", "activation": "depth=0 has no hidden layer"}
+        return {**unread_features(self.features), **({} if self.depth else none)}
 
     def architecture(self, place: Place) -> Architecture:
         """All but the weights, for a place."""

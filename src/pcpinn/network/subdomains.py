@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from .activations import ACTIVATIONS
+from .jets import Pairs, jet_of, through_layers, times
 from .module_recipe import ModuleRecipe
 from .recipe import NETWORKS, Place
 
@@ -67,6 +70,19 @@ class Subdomains(nn.Module):
             a = a if k == last else torch.tanh(a)
         return (self.windows(x)[:, :, None] * a).sum(0)
 
+    def jets(self, x: Tensor, pairs: Pairs) -> Callable[[Mapping[str, Tensor]], Tensor]:
+        """Weights by name -> jet (1 + d + s, n, outputs) at scaled points; windows have no weights."""
+        centre, half = (self.lower + self.upper) / 2, (self.upper - self.lower) / 2
+        local = jet_of(lambda p: (p[None] - centre[:, None]) / half[:, None], x, pairs)
+        windows, d = jet_of(self.windows, x, pairs)[..., None], x.shape[1]
+
+        def at(parts: Mapping[str, Tensor]) -> Tensor:
+            layers = [(parts[f"weights.{k}"], parts[f"biases.{k}"]) for k in range(len(self.weights))]
+            own = through_layers(local, layers, ACTIVATIONS["tanh"], d, pairs)
+            return times(windows, own, d, pairs).sum(1)
+
+        return at
+
 
 @NETWORKS.register
 @dataclass(frozen=True)
@@ -85,6 +101,9 @@ class FBPINN(ModuleRecipe):
     overlap: float = 0.5
 
     name: ClassVar[str] = "fbpinn"
+    unseen: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("kinks", "lines", "corners", "corner_size"), "networks of parts see the coordinates alone"
+    )
     positive: ClassVar[tuple[str, ...]] = ("width", "depth", "parts", "overlap")
 
     def module(self, place: Place) -> nn.Module:

@@ -9,6 +9,7 @@ window are solved in the order of time, or each on its own, which is P of the pa
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -66,6 +67,15 @@ class Stages(Preconditioning):
                 f"drop_tolerance={self.drop_tolerance:g} has no effect with solves=polynomial",
                 "leave drop_tolerance out, or use solves=factors",
             )
+
+    def unread(self) -> Mapping[str, str]:
+        """What is of incomplete factors, or of polynomials, where there are none."""
+        result = {} if self.drop_tolerance else {"fill_factor": "drop_tolerance=0 makes complete factors"}
+        if self.solves in ("factors", "dense"):
+            result["polynomial_accuracy"] = f"solves={self.solves} takes no polynomial"
+        elif self.solves == "auto" and self.drop_tolerance:
+            result["polynomial_accuracy"] = "with a drop_tolerance, solves=auto takes no polynomial"
+        return result
 
     @property
     def exact(self) -> Stages:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..bench import BenchFolder, Watch, make_plan, run_plan
+from ..bench import BenchFolder, Plan, PreparedFolder, Watch, make_plan, prepare_plans, run_plan
 from ..cluster import Listener, Slurm, StateFolder, carry_out
 from ..errors import PcpinnError
 from ..files import write_atomically
@@ -36,6 +36,7 @@ class Work:
         slurm: where runs and studies go as jobs; None for this machine.
         retry: run those again that failed, or whose preset has changed.
         watch, progress: receive reports, of runs and of studies.
+        prepared: folder of prepared problems, for a machine without a mesher; None for none.
     """
 
     out: Path
@@ -45,6 +46,7 @@ class Work:
     watch: Watch = field(default_factory=Watch)
     progress: Progress = field(default_factory=Progress)
     slurm: Slurm | None = None
+    prepared: Path | None = None
 
     def carry_out(self, parts: Iterable[Part]) -> Outcome:
         """All parts; a failure is noted and does not stop the rest.
@@ -53,7 +55,7 @@ class Work:
             PcpinnError: for a folder that cannot be used, or settings that do not fit.
         """
         outcome, wanted = Outcome(), dict.fromkeys(parts)  # items share parts
-        plans = {part: make_plan(part.request) for part in wanted if isinstance(part, Runs)}
+        plans = self._furnished({part: make_plan(part.request) for part in wanted if isinstance(part, Runs)})
         for part in wanted:
             if isinstance(part, Studied):
                 find_study(part.study).sizes(
@@ -70,6 +72,19 @@ class Work:
                 reason = self._study(part)
                 outcome.failures |= {part.key: reason} if reason else {}
         return outcome
+
+    def _furnished(self, plans: dict[Runs, Plan]) -> dict[Runs, Plan]:
+        """The plans with prepared problems, where a folder of them is given; what it lacks is said, and meshed here."""
+        if self.prepared is None:
+            return plans
+        if not plans:
+            raise PcpinnError("nothing here takes prepared problems", "leave --prepared out: studies mesh themselves")
+        folder = PreparedFolder.read(self.prepared)
+        found = {part: folder.furnish(plan) for part, plan in plans.items()}
+        lacking = list(dict.fromkeys(name for _, names in found.values() for name in names))
+        if lacking:
+            self.watch.note(f"not in {self.prepared}, so meshed here: {', '.join(lacking)}")
+        return {part: plan for part, (plan, _) in found.items()}
 
     def _studies_as_jobs(self, parts: Iterable[Studied], slurm: Slurm) -> dict[str, str]:
         """Studies that are one job each, all at a time; returns why some failed."""
@@ -114,3 +129,15 @@ class Work:
             return error.problem if isinstance(error, PcpinnError) else f"{type(error).__name__}: {error}"
         write_study(study, data, folder)
         return ""
+
+
+def prepare(parts: Iterable[Part], folder: Path) -> list[Path]:
+    """Write the prepared problems that these parts need into a folder; returns the new files.
+
+    Raises:
+        PcpinnError: where there is nothing to prepare, or settings do not fit.
+    """
+    requests = dict.fromkeys(part.request for part in parts if isinstance(part, Runs))
+    if not requests:
+        raise PcpinnError("there is nothing to prepare: no runs belong to this", "leave --prepare out")
+    return prepare_plans([make_plan(request) for request in requests], folder)

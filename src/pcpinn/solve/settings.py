@@ -173,13 +173,18 @@ def _recorded(registry: Registry[R], slot: str, name: str) -> R:
 
 
 def resolve(
-    method: Method, over_time: bool, given: Mapping[str, Any], preset: Mapping[str, Any] | None = None
+    method: Method,
+    over_time: bool,
+    given: Mapping[str, Any],
+    preset: Mapping[str, Any] | None = None,
+    checked: bool = False,
 ) -> Settings:
     """The settings of a method.
 
     Keys are slots ("preconditioner": a name or a recipe), fields of recipes ("drop_tolerance", or "preconditioner.drop_tolerance"
     where a short key could be of several). What `given` says must be read by the method; what the preset says and the method does
-    not read is dropped.
+    not read is dropped. Keys that other keys leave without effect are refused, unless `checked`: what a user gave was looked at
+    before, and it is the program's own choices beside it that leave it without effect.
 
     Raises:
         PcpinnError: for anything given that does not fit, with the reason.
@@ -214,6 +219,8 @@ def resolve(
             changes[name] = value
             named[f"{slot}.{name}"] = None
         chosen[slot] = recipe = base.changed(changes) if changes else base
+        if not checked:
+            _refuse_unread(slot, recipe, given)
         if source is not None:
             asked[slot] = recipe.name if recipe.in_text else recipe
         usual = {k: key.default for k, key in recipe.schema().items()}
@@ -301,6 +308,15 @@ def _as_recipe(slot: str, offer: Offer, wanted: Any) -> Recipe:
             f"give the object itself, in Python: pcpinn.solve(problem, {slot}=...)",
         )
     return recipe
+
+
+def _refuse_unread(slot: str, recipe: Recipe, given: Mapping[str, Any]) -> None:
+    """Refuse keys that are given and that other keys of the recipe leave without effect."""
+    unread = recipe.unread()
+    for key in given:
+        name = _name_in(key, slot, recipe)
+        if name is not None and name in unread:
+            raise PcpinnError(f"{key} has no effect here: {unread[name]}", f"leave {key} out")
 
 
 def _name_in(key: str, slot: str, recipe: Recipe) -> str | None:

@@ -1,7 +1,8 @@
-"""The PDE and its conditions at points, for a network: derivatives by reverse-mode automatic differentiation.
+"""The PDE and its conditions at points, for a network: derivatives by reverse-mode automatic differentiation, or by jets.
 
 Reverse over reverse mode is the fastest of the ways that torch has to the second derivatives of a small network on a CPU
-(forward over forward costs twice as much, `vmap` of `jacfwd` of `jacrev` half as much again).
+(forward over forward costs twice as much, `vmap` of `jacfwd` of `jacrev` half as much again). Where the points stay and the
+network shows its layers, derivatives go forward with the values instead: see jetted.py.
 
 The problem's functions are evaluated in float64 whatever the network's precision: their constants may be float64 tensors,
 and their cost is small beside the network's.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import torch
@@ -19,13 +21,26 @@ from torch.func import jvp
 
 from ..discretize.pointwise import BoundaryFlux, Pointwise
 from ..network.protocol import Network
+from .jetted import Jetted
 
 
 def state_at(network: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     """Value and gradient of each output at points x (n, d) that require gradients: (n, C, 1 + d), differentiable."""
+    if isinstance(network, Jetted):
+        network = network.network
     u = network(x)
     gradients = [torch.autograd.grad(column.sum(), x, create_graph=True)[0] for column in u.unbind(1)]
     return torch.cat([u[:, :, None], torch.stack(gradients, dim=1)], dim=2)
+
+
+def weight_state_at(network: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """The same at points that stay where they are, differentiable in the network's weights alone.
+
+    Slopes of one output are one reverse pass, which is fewer operations than jets take; those of several are as many.
+    """
+    if isinstance(network, Jetted) and network.network.outputs > 1:
+        return network.state(x)
+    return state_at(network, x.detach().requires_grad_())
 
 
 def strong_residual(pointwise: Pointwise, network: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
@@ -33,6 +48,8 @@ def strong_residual(pointwise: Pointwise, network: Callable[[Tensor], Tensor], x
 
     Over time the divergence is that in space and time, with -density as the flux through time: a `pointwise` that is strong.
     """
+    if isinstance(network, Jetted):
+        return network.residual(pointwise, x)
     return residual_at(pointwise, network, x.detach().requires_grad_())
 
 
@@ -63,9 +80,8 @@ def residual_of_jets(pointwise: Pointwise, x: Tensor, u: Tensor, slopes: Tensor,
 
 def normal_flux(pointwise: Pointwise, network: Network, x: Tensor, n: Tensor) -> tuple[Tensor, Tensor]:
     """flux . n of the network (m, C) at points x with normals n (m, d), and the state there; both float64."""
-    x = x.detach().requires_grad_()
-    state = state_at(network, x).double()
-    out = pointwise.evaluate(x.double(), state)
+    state = weight_state_at(network, x).double()
+    out = pointwise.evaluate(x.detach().double(), state)
     return torch.einsum("mcd,md->mc", out[:, :, 1:], n.double()), state
 
 
@@ -164,10 +180,15 @@ class EqualSides:
         """The same by kind, point and component."""
         return (2, len(self.x), len(self.components))
 
+    @cached_property
+    def opposite(self) -> Tensor:
+        """The points on the other side."""
+        return self.x + self.shift
+
     def residual(self, network: Network) -> Tensor:
         """Scaled mismatches of value and flux."""
         here, state_here = normal_flux(self.pointwise, network, self.x, self.normals)
-        there, state_there = normal_flux(self.pointwise, network, self.x + self.shift, self.normals)
+        there, state_there = normal_flux(self.pointwise, network, self.opposite, self.normals)
         mismatch = torch.stack([state_here[:, :, 0] - state_there[:, :, 0], here - there])
         return _scaled(mismatch[:, :, self.components], self)
 

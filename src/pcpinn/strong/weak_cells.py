@@ -20,7 +20,7 @@ from numpy.polynomial import legendre
 from torch import Tensor
 
 from ..discretize.pointwise import Pointwise
-from .form import state_at
+from .form import weight_state_at
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class WeakCells:
 
     def residual(self, pointwise: Pointwise, network: Callable[[Tensor], Tensor]) -> Tensor:
         """(E, K^d, C) integrals against all test functions, differentiable in the network's weights."""
-        x = self.points.detach().requires_grad_()
-        out = pointwise.evaluate(x.double(), state_at(network, x).double())
+        x = self.points
+        out = pointwise.evaluate(x.double(), weight_state_at(network, x).double())
         count, d = self.lower.shape
         cells = out.reshape(count, *[self.nodes] * d, *out.shape[1:])  # (E, q, ..., q, C, 1 + d)
         values, slopes = self._tables

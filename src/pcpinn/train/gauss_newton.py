@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
@@ -54,6 +55,12 @@ class GaussNewton(Optimiser):
     positive: ClassVar[tuple[str, ...]] = ("damping",)
     not_negative: ClassVar[tuple[str, ...]] = ("iterations", "patience", "sample")
     usual_patience: ClassVar[int] = 20
+
+    def unread(self) -> Mapping[str, str]:
+        """What is of a sample of nodes, where all are taken."""
+        if self.matrix != "exact":
+            return {}
+        return dict.fromkeys(("sample", "even"), "matrix=exact takes all nodes, and no sample")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -14,11 +14,13 @@ from torch import Tensor
 
 from ..errors import PcpinnError
 from ..network.protocol import HeadMethods, no_layers
+from ..network.separated import LARGE, Separated
 from ..team import ALONE, Team
 from .least_squares import LeastSquares
 
 _DAMPING = 1e-11  # relative to the size of the features
-_LARGE = 5 * 10**8  # numbers in a table of features: beyond this, orthogonal factors would need too much memory
+_EXACT = 1e-14  # residual of conjugate gradients, relative to the first
+_MOST = 300  # iterations of these
 _ROUNDING = 1e-14  # damping of normal equations, relative to their trace
 _ROWS = 16_384  # of a product with a large table, at a time
 
@@ -103,6 +105,44 @@ class _Normal:
         return self._team.lead(torch.cholesky_solve(right, self._L))
 
 
+class _Iterated:
+    """Conjugate gradients on the normal equations, with a table that is never stored; its features are nearly orthogonal."""
+
+    def __init__(self, features: Separated, points: Tensor, weights: Tensor, team: Team = ALONE) -> None:
+        self.points, self._team, self._features = points, team, features
+        self._weights = (weights / team.sum(weights.sum()))[:, None]
+        squares = features.squares
+        self._diagonal = torch.cat([squares, squares.new_ones(1)])[:, None]
+
+    def solve(self, wanted: Tensor) -> Tensor:
+        """Until the residual is that of rounding, or the iterations are over; each column by itself."""
+        right = self._pulled(wanted)
+        x, r = torch.zeros_like(right), right
+        z = r / self._diagonal
+        p, rz = z, (r * z).sum(0)
+        enough = _EXACT**2 * rz
+        for _ in range(_MOST):
+            if bool((rz <= enough).all()):
+                break
+            Ap = self._pulled(self._pushed(p))
+            step = rz / (p * Ap).sum(0).clamp(min=1e-300)
+            x, r = x + step * p, r - step * Ap
+            z = r / self._diagonal
+            new = (r * z).sum(0)
+            p, rz = z + new / rz.clamp(min=1e-300) * p, new
+        return self._team.lead(x)
+
+    def _pushed(self, x: Tensor) -> Tensor:
+        """Weights -> values at the points."""
+        return self._features.product(x[:-1])[self.points] + x[-1]
+
+    def _pulled(self, values: Tensor) -> Tensor:
+        """Their transpose, with the weights of the points."""
+        weighted = self._weights * values
+        spread = weighted.new_zeros(self._features.shape[0], weighted.shape[1]).index_add_(0, self.points, weighted)
+        return self._team.sum(torch.cat([self._features.transposed(spread), weighted.sum(0, keepdim=True)]))
+
+
 class HeadSolver:
     """Least squares with the features of given hidden weights; factors are kept while these do not change.
 
@@ -176,9 +216,11 @@ class HeadSolver:
             if not loss.team.any(not torch.equal(known.points, points)):
                 return known
         with torch.no_grad():
-            features = loss.hidden()
+            features = loss.features()
             team, weights = loss.team, loss.weights[rows]
-            if team.number(len(points)) * features.shape[1] > _LARGE:
+            if isinstance(features, Separated):
+                self._groups.append(_Iterated(features, points, weights, team))
+            elif team.number(len(points)) * features.shape[1] > LARGE:
                 self._groups.append(_Normal(features, points, weights, team))
             else:
                 self._groups.append(Orthogonal(features, points, weights, self._damping, team))

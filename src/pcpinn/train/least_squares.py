@@ -12,6 +12,7 @@ from ..discretize.equation import Nodes, TensorNodes
 from ..errors import PcpinnError
 from ..network.placed import PlacedNetwork
 from ..network.protocol import Network, Placed, no_layers
+from ..network.separated import Separated
 from ..precondition.preconditioned import Preconditioned
 from .curvature import Curvature, MatrixFree, of_rows, of_shared_rows
 from .damping import Nielsen
@@ -92,7 +93,7 @@ class LeastSquares(Loss):
         """(M, outputs) at the points -> (N,) at the degrees of freedom."""
         return values[:, 0] if self._in_order else values[self.point_of, self.component_of]
 
-    def hidden(self) -> Tensor:
+    def features(self) -> Tensor | Separated:
         """What the last layer sees at the points: (M, width).
 
         Raises:
@@ -100,7 +101,7 @@ class LeastSquares(Loss):
         """
         if not isinstance(self._placed, PlacedNetwork):
             raise no_layers(self.network, "solving for the last layer")
-        return self._placed.hidden()
+        return self._placed.features()
 
     def residual(self) -> Tensor:
         """(N,), differentiable in theta."""

@@ -80,7 +80,8 @@ class Wish:
         elements: dict[str, Any] = {"degree": DEGREE[dimension]}
         if "mesh.degree" not in self.asked.asked:
             elements["quadrature"] = QUADRATURE[dimension]
-        return resolve(self.asked.method, self.asked.over_time, self.asked.asked, {**elements, **(chosen or {})})
+        method, over_time, given = self.asked.method, self.asked.over_time, self.asked.asked
+        return resolve(method, over_time, given, {**elements, **(chosen or {})}, checked=True)
 
 
 def first_mesh(problem: Problem, settings: Settings, given: Mesh | None = None, planes: PerAxis = ()) -> Mesh:

@@ -64,8 +64,21 @@ class March(Recipe):
     )
     at_most: ClassVar[Mapping[str, float]] = {"order": 12, "halvings": 1000}
 
+    def unread(self) -> Mapping[str, str]:
+        """Time levels per step, of schemes that have one."""
+        return (
+            {}
+            if self.order == 1 or self.scheme in ("radau", "gauss")
+            else {"order": f"scheme={self.scheme} has one time level per step"}
+        )
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.causality and self.window == 1:
+            raise PcpinnError(
+                f"causality={self.causality:g} has no effect with window=1: one step waits for nothing within its window",
+                "set causality=0, or window=2 or more",
+            )
         if self.linearisation != "none":
             if self.cold_iterations:
                 raise PcpinnError(

@@ -1,0 +1,144 @@
+"""Run what is left of the paper's tables and of the baselines, within a budget of time; given again, it goes on.
+
+    python benchmarks/paper_left.py --list                                       # what is left, in the order of the runs
+    python benchmarks/paper_left.py --prepare build/packed                       # where there is a mesher
+    python benchmarks/paper_left.py --prepared build/packed --device cuda --jobs 8 --budget 1500 --out build/left \\
+        --keep KEPT --table build/left.csv                                       # where the GPU is, without a mesher
+
+What counts as done: finished rows of the tables in docs/ (--known), and those in --out. Next time give the folder KEPT as --out.
+Groups, in their order unless --groups says otherwise:
+  tables     Tables 3 and 5 to 10 (with Figures 3c and 4): seed 0 of all, then more
+  memory     default presets of gs, burgers2d-c and heat2d-lt, for the memory that their rows record
+  paper      our method with the preset `paper` on the paper's problems, seed 0 of those that take minutes, then seeds 1 and 2
+  baselines  eleven PINNs on 18 problems, then seeds 1 and 2 on four of them (see baseline_cells.py)
+  long       the marches of `paper` that take more than ten minutes each
+`pcpinn reproduce table-3 --from build/left.csv` shows what came out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from baseline_cells import carry_out, plan_of, usual_cells
+
+from pcpinn.bench import Plan, Planned, PreparedFolder, Request, Row, make_plan, prepare_plans, read_rows, suite
+from pcpinn.errors import PcpinnError
+from pcpinn.reproduce import ITEMS, Choice, Runs
+from pcpinn.reproduce.main_tables import OTHERS
+
+DOCS = Path(__file__).parents[1] / "docs"
+KNOWN = (DOCS / "paper" / "baselines.csv", DOCS / "paper" / "paper-preset.csv", DOCS / "benchmarks" / "linear-h200.csv")
+TABLES = ("table-3", "table-7", "table-8", "table-10", "table-9", "table-5", "table-6")  # the short ones first
+SEEDS = 3
+# Of the preset `paper`, by estimated minutes per seed on one H200: see docs/paper.md.
+LONG = ("burgers2d-c", "heat2d-lt")
+MINUTES = ("wave2d-cg", "ns2d-lt", "heat2d-cg", "gs", "heat2d-ms", "poisson3d-cg", "wave2d-ms", "ks", "heat2d-vc")
+
+
+def tables() -> Iterator[Planned]:
+    """The ablations: the first seed of all, then the next."""
+    for seed in range(SEEDS):
+        for name in TABLES:
+            for part in ITEMS.find(name).parts(Choice(seeds=1, seed=seed)):
+                assert isinstance(part, Runs)
+                alone = name == "table-3" and seed > 0  # the paper takes one trial there
+                yield from () if alone else make_plan(part.request).cells
+
+
+def memory() -> Iterator[Planned]:
+    """Our own settings where a table of features was most of what a GPU had to hold, and where it is not."""
+    yield from make_plan(Request(problems=("gs", "burgers2d-c", "heat2d-lt"), presets=("default",), trials=1)).cells
+
+
+def paper() -> Iterator[Planned]:
+    """Our method: once each, then more seeds where a run takes less than two minutes."""
+    short = [p for p in suite("paper") if p not in (*LONG, *MINUTES)]
+    for seed in range(SEEDS):
+        yield from _paper((*short, *(MINUTES if seed == 0 else ())), seed)
+
+
+def baselines() -> Iterator[Planned]:
+    """Eleven PINNs."""
+    yield from plan_of(usual_cells(OTHERS, suite("paper"), SEEDS), "pinnacle", None, []).cells
+
+
+def long() -> Iterator[Planned]:
+    """The long marches, once."""
+    yield from _paper(LONG, 0)
+
+
+def _paper(problems: Sequence[str], seed: int) -> tuple[Planned, ...]:
+    return make_plan(Request(problems=tuple(problems), presets=("paper",), trials=1, seed=seed)).cells
+
+
+GROUPS: dict[str, Callable[[], Iterator[Planned]]] = {
+    "tables": tables,
+    "memory": memory,
+    "paper": paper,
+    "baselines": baselines,
+    "long": long,
+}
+
+
+def left(groups: Sequence[str], known: Sequence[Path]) -> list[Planned]:
+    """The runs of the groups that no table has, each once.
+
+    Raises:
+        PcpinnError: for an unknown group.
+    """
+    for name in groups:
+        if name not in GROUPS:
+            raise PcpinnError(f"there is no group {name!r}", f"use {', '.join(GROUPS)}")
+    done: dict[str, Row] = {row.key: row for path in known for row in read_rows(path) if row.finished}
+    cells: dict[str, Planned] = {}
+    for planned in (p for name in groups for p in GROUPS[name]()):
+        row = done.get(planned.cell.key)
+        if row is None or (planned.measure and row.condition is None):
+            cells.setdefault(planned.cell.key, planned)
+    return list(cells.values())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--groups", default=",".join(GROUPS))
+    parser.add_argument("--known", type=Path, action="append", help="tables of rows that are done; those in docs/")
+    parser.add_argument("--problems", help="only these")
+    parser.add_argument("--list", action="store_true", help="print the runs in their order, run nothing")
+    parser.add_argument("--prepare", type=Path, metavar="DIR", help="write the prepared problems, run nothing")
+    parser.add_argument("--prepared", type=Path, metavar="DIR", help="folder of prepared problems")
+    parser.add_argument("--out", type=Path, default=Path("build/left"), help="folder of the runs")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time, each a process")
+    parser.add_argument("--budget", type=float, default=0.0, help="seconds; 0 for no end")
+    parser.add_argument("--retry", action="store_true", help="run those again that failed")
+    parser.add_argument("--keep", type=Path, help="folder for what the next call needs")
+    parser.add_argument("--table", type=Path, help="CSV that the rows are merged into")
+    given = parser.parse_args(arguments)
+    try:
+        cells = left(given.groups.split(","), given.known or KNOWN)
+        if given.problems:
+            cells = [p for p in cells if p.cell.problem in given.problems.split(",")]
+        plan = Plan("suite", "what is left of the paper", "benchmarks/paper_left.py", tuple(cells))
+        if given.list:
+            for cell in (p.cell for p in cells):
+                print(cell.problem, cell.method, cell.preset, cell.changed, f"seed {cell.seed}")
+            return 0
+        if given.prepare:
+            print("\n".join(map(str, prepare_plans([plan], given.prepare))) or f"all of it is in {given.prepare}")
+            return 0
+        if given.prepared:
+            plan, lacking = PreparedFolder.read(given.prepared).furnish(plan)
+            print(
+                f"not in {given.prepared}: {', '.join(lacking)}" if lacking else "all problems are prepared", flush=True
+            )
+        return carry_out(given, plan)
+    except PcpinnError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

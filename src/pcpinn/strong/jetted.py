@@ -1,0 +1,126 @@
+"""A network at points that stay where they are: its derivatives go forward with its values (see network/jets.py).
+
+A step then takes one reverse pass through one product of matrices per layer, where reverse mode over reverse mode launches
+several times as many small kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.func import jvp, vmap
+
+from ..discretize.pointwise import Pointwise
+from ..network.ansatz import Ansatz
+from ..network.jets import Pairs, all_pairs, jet_of, times
+
+_PROBES = (1.0, -1.0, 30.0)  # sizes of the states at which dependence is looked for
+
+
+class Jetted:
+    """A network whose jets are known; points are remembered by the tensor that holds them, which must not change."""
+
+    def __init__(self, network: Any) -> None:
+        self.network = network
+        self._states: dict[int, tuple[Tensor, Callable[[], Tensor]]] = {}
+        self._residuals: dict[int, tuple[Tensor, Callable[[], Tensor]]] = {}
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """The network itself."""
+        values: Tensor = self.network(x)
+        return values
+
+    def state(self, x: Tensor) -> Tensor:
+        """Value and gradient of each output at points x (n, d): (n, C, 1 + d), differentiable in the weights."""
+        if id(x) not in self._states:
+            jets = self._jets(x, ())
+            self._states[id(x)] = (x, lambda: jets().permute(1, 2, 0))
+        return self._states[id(x)][1]()
+
+    def residual(self, pointwise: Pointwise, x: Tensor) -> Tensor:
+        """source - div flux at points x (n, d): (n, C), differentiable in the weights; `pointwise` is always the same."""
+        if id(x) not in self._residuals:
+            self._residuals[id(x)] = (x, self._residual_at(pointwise, x))
+        return self._residuals[id(x)][1]()
+
+    def _residual_at(self, pointwise: Pointwise, x: Tensor) -> Callable[[], Tensor]:
+        where, d = x.detach().double(), x.shape[1]
+        pairs = needed_pairs(pointwise, where, self.network.outputs) if pointwise.has_flux else ()
+        jets = self._jets(x, pairs)
+        along = torch.eye(d).to(where)[:, None, :].expand(d, len(x), d)
+        table = _table(d, pairs).to(where)
+
+        def residual() -> Tensor:
+            jet = jets().double()
+            state = jet[: 1 + d].permute(1, 2, 0)
+            if not pointwise.has_flux:
+                return pointwise.evaluate(where, state)[:, :, 0].to(x.dtype)
+            changes = torch.tensordot(table, jet, dims=1).permute(0, 2, 3, 1)  # (d, n, C, 1 + d)
+
+            def both(direction: Tensor, change: Tensor) -> tuple[Tensor, Tensor]:
+                return jvp(pointwise.evaluate, (where, state), (direction, change))  # type: ignore[return-value]
+
+            out, rates = vmap(both, out_dims=(None, 0))(along, changes)  # type: ignore[arg-type]
+            divergence = rates[..., 1:].diagonal(dim1=0, dim2=3).sum(-1)
+            return (out[:, :, 0] - divergence).to(x.dtype)
+
+        return residual
+
+    def _jets(self, x: Tensor, pairs: Pairs) -> Callable[[], Tensor]:
+        """The jets at points, the ansatz included: u = g + d N, with g and d that have no weights."""
+        bare, ansatz, d = self.network.jets(x, pairs), self.network.ansatz, x.shape[1]
+        if ansatz is None:
+            return lambda: bare(self.network.theta)
+        g, factor = _ansatz_jets(ansatz, x, pairs, self.network.outputs)
+        return lambda: g + times(factor, bare(self.network.theta), d, pairs)
+
+
+def jetted(network: Any) -> Any:
+    """The network with its jets; the network itself, where it has none."""
+    jets = getattr(network, "jets", None)
+    probe = None if jets is None else jets(network.centre[None], ())
+    return network if probe is None else Jetted(network)
+
+
+@torch.no_grad()
+def needed_pairs(pointwise: Pointwise, x: Tensor, components: int) -> Pairs:
+    """Pairs of axes whose second derivatives the divergence takes: flux j depends on slope i, or flux i on slope j.
+
+    Seen by what a slope that is no number makes of the fluxes: a derivative that is multiplied by zero counts as taken, too.
+    """
+    d = x.shape[1]
+    if x.device.type == "meta":  # shapes without numbers
+        return all_pairs(d)
+    random = torch.Generator().manual_seed(0)
+    found = set()
+    for size in _PROBES:
+        drawn = torch.randn(len(x), components, 1 + d, generator=random, dtype=torch.float64)
+        state = size * drawn.to(x)
+        for i in range(d):
+            change = torch.zeros_like(state)
+            change[:, :, 1 + i] = torch.nan
+            rates = jvp(pointwise.evaluate, (x, state), (torch.zeros_like(x), change))[1]
+            taken = rates[:, :, 1:].isnan().flatten(0, 1).any(0).tolist()
+            found |= {(min(i, j), max(i, j)) for j in range(d) if taken[j]}
+    return tuple(pair for pair in all_pairs(d) if pair in found)
+
+
+def _table(d: int, pairs: Pairs) -> Tensor:
+    """(d, 1 + d, 1 + d + s): which part of a jet is the change along axis j of each part of the state."""
+    table = torch.zeros(d, 1 + d, 1 + d + len(pairs))
+    for j in range(d):
+        table[j, 0, 1 + j] = 1.0
+    for k, (i, j) in enumerate(pairs):
+        table[j, 1 + i, 1 + d + k] = table[i, 1 + j, 1 + d + k] = 1.0
+    return table
+
+
+def _ansatz_jets(ansatz: Ansatz, x: Tensor, pairs: Pairs, outputs: int) -> tuple[Tensor, Tensor]:
+    def at(value: float) -> Callable[[Tensor], Tensor]:
+        return lambda p: ansatz(p, torch.full((len(p), outputs), value, dtype=p.dtype, device=p.device))
+
+    g = jet_of(at(0.0), x, pairs)
+    return g, jet_of(at(1.0), x, pairs) - g

@@ -1,0 +1,79 @@
+"""The strong form by jets: the same residuals and gradients as by reverse mode over reverse mode."""
+
+import pytest
+import torch
+
+import pcpinn as pc
+from pcpinn.baselines.collocation import collocation_loss
+from pcpinn.catalog.task import catalog_task
+from pcpinn.discretize.pointwise import Pointwise
+from pcpinn.solve.build import make_network
+from pcpinn.solve.method import METHODS
+from pcpinn.solve.without_system import mesh_for_points
+from pcpinn.strong.jetted import Jetted, needed_pairs
+
+SMALL = {"collocation": 30, "boundary_points": 12, "precision": "float64", "device": "cpu"}
+WIDE = {**SMALL, "width": 6, "depth": 2}
+CASES = [
+    ("pinn", "burgers1d-c", WIDE),
+    ("pinn", "burgers1d-c", {**WIDE, "hard": True}),
+    ("pinn", "wave1d-c", WIDE),
+    ("pinn", "ks", WIDE),
+    ("pinn", "gs", {**WIDE, "cells": "4,4"}),
+    ("pinn", "heat2d-vc", {**WIDE, "cells": "4,4"}),
+    ("pinn", "ns2d-c", {**WIDE, "size": 0.3}),
+    ("laaf", "wave1d-c", WIDE),
+    ("gaaf", "burgers1d-c", WIDE),
+    ("fbpinn", "wave1d-c", WIDE),
+    ("vpinn", "wave1d-c", {**WIDE, "tests": 2}),
+]
+
+
+def loss_of(method, problem, changes):
+    task = catalog_task(problem, "pinnacle", changes, reference=False, method=method)
+    mesh = mesh_for_points(task.problem, task.settings)
+    network = make_network(task.problem, mesh, task.settings)
+    return collocation_loss(task.problem, mesh, network, task.settings)
+
+
+@pytest.mark.parametrize(("method", "problem", "changes"), CASES)
+def test_the_same_residuals_and_gradient(method, problem, changes):
+    loss = loss_of(method, problem, changes)
+    assert isinstance(loss.seen, Jetted)
+    found = []
+    for seen in (loss.seen, loss.network):
+        loss.seen = seen
+        r = loss.residual()
+        found.append((r.detach(), torch.autograd.grad(0.5 * (r @ r), loss.theta)[0]))
+    for ours, known in zip(*found, strict=True):
+        torch.testing.assert_close(ours, known, rtol=1e-9, atol=1e-11 * float(known.abs().max()))
+
+
+def test_second_derivatives_that_nothing_takes_are_not_carried():
+    """Heat takes u_xx and u_yy, no derivative by time twice and none that is mixed; a wave takes u_tt; a tensor mixed ones."""
+    box = pc.Rectangle((0, 0), (1, 1)).over(0, 1)
+    x = torch.rand(20, 3, dtype=torch.float64)
+    walls = dict.fromkeys(("left", "right", "bottom", "top"), pc.Dirichlet(0.0))
+    mixing = torch.tensor([[1.0, 0.5], [0.5, 1.0]], dtype=torch.float64)
+
+    def taken(flux, density=lambda x, u: u.value, rate=None):
+        problem = pc.Problem(box, flux=flux, density=density, boundary={**walls, "initial": pc.Initial(0.0, rate)})
+        return needed_pairs(Pointwise(problem, strong=True), x, 1)
+
+    assert taken(lambda x, u: (1 + u.value**2) * u.grad) == ((0, 0), (1, 1))
+    assert taken(lambda x, u: u.grad, lambda x, u: u.dt, rate=0.0) == ((0, 0), (1, 1), (2, 2))
+    assert taken(lambda x, u: mixing @ u.grad) == ((0, 0), (0, 1), (1, 1))
+    assert taken(lambda x, u: torch.where(x[0] > 0.5, u.grad, 0 * u.grad)) == ((0, 0), (1, 1))
+
+
+def test_other_modules_are_differentiated_as_before():
+    module = torch.nn.Sequential(torch.nn.Linear(2, 5), torch.nn.Tanh(), torch.nn.Linear(5, 1)).double()
+    problem = pc.Problem(
+        pc.Rectangle((0, 0), (1, 1)),
+        flux=lambda x, u: u.grad,
+        source=lambda x, u: -1.0,
+        boundary=dict.fromkeys(("left", "right", "bottom", "top"), pc.Dirichlet(0.0)),
+    )
+    settings = {"network": module, "collocation": 20, "iterations": 3, "certify": False}
+    solution = METHODS.find("pinn").solver(problem, settings)
+    assert len(solution.history.rows) == 3
