@@ -34,7 +34,7 @@ def test_one_step_is_the_least_squares_solution():
     loss, target = loss_for(width=6)
     reached = HeadSolver().step(loss)
     with torch.no_grad():
-        features = torch.cat([loss.hidden(), torch.ones(81, 1, dtype=torch.float64)], 1)
+        features = torch.cat([loss.features().hidden(), torch.ones(81, 1, dtype=torch.float64)], 1)
     root = loss.weights[:81].sqrt()[:, None]
     best = torch.linalg.lstsq(root * features, root * target.reshape(3, 81).T).solution
     left = root * (features @ best - target.reshape(3, 81).T)
@@ -70,8 +70,8 @@ def test_normal_equations_give_what_orthogonal_factors_give(monkeypatch):
     start = loss.theta.detach().clone()
     first = HeadSolver().step(loss)
     weights = loss.theta.detach().clone()
-    monkeypatch.setattr(heads, "_LARGE", 0)
-    monkeypatch.setattr(heads, "_ROWS", 7)
+    monkeypatch.setattr(heads, "LARGE", 0)
+    loss.features().rows = 7
     with torch.no_grad():
         loss.theta.copy_(start)
     second = HeadSolver().step(loss)
@@ -80,7 +80,7 @@ def test_normal_equations_give_what_orthogonal_factors_give(monkeypatch):
 
 
 def test_normal_equations_of_dependent_features_are_damped_until_they_can_be_solved(monkeypatch):
-    monkeypatch.setattr(heads, "_LARGE", 0)
+    monkeypatch.setattr(heads, "LARGE", 0)
     loss, _ = loss_for(width=24)
     with torch.no_grad():
         weight, bias = loss.network.layers(loss.theta)[0]
@@ -91,7 +91,7 @@ def test_normal_equations_of_dependent_features_are_damped_until_they_can_be_sol
 @pytest.mark.parametrize("large", [0, 10**9], ids=["normal", "orthogonal"])
 def test_a_residual_that_is_not_finite_ends_the_step(monkeypatch, large):
     """Normal equations of features that are not finite cannot be damped until they can be solved."""
-    monkeypatch.setattr(heads, "_LARGE", large)
+    monkeypatch.setattr(heads, "LARGE", large)
     loss, _ = loss_for()
     with torch.no_grad():
         loss.network.layers(loss.theta)[0][0].fill_(math.nan)
@@ -101,9 +101,10 @@ def test_a_residual_that_is_not_finite_ends_the_step(monkeypatch, large):
 
 
 def test_features_too_large_to_be_squared_are_told(monkeypatch):
-    monkeypatch.setattr(heads, "_LARGE", 0)
+    monkeypatch.setattr(heads, "LARGE", 0)
     loss, _ = loss_for()
-    monkeypatch.setattr(loss, "hidden", lambda: torch.full((81, 24), 1e200, dtype=torch.float64))
+    huge = lambda points: torch.full((len(points), 24), 1e200, dtype=torch.float64)  # noqa: E731
+    monkeypatch.setattr(loss.features(), "at", huge)
     with pytest.raises(PcpinnError, match="not finite"):
         HeadSolver().step(loss)
 
@@ -112,6 +113,6 @@ def test_a_step_into_the_infinite_is_taken_back(monkeypatch):
     loss, _ = loss_for()
     before, start = loss.theta.detach().clone(), float(loss.known_residual().norm())
     infinite = torch.full((25, 3), math.inf, dtype=torch.float64)
-    monkeypatch.setattr(heads._Orthogonal, "solve", lambda self, wanted: infinite)
+    monkeypatch.setattr(heads.Orthogonal, "solve", lambda self, wanted: infinite)
     assert HeadSolver().step(loss) == start
     assert torch.equal(loss.theta.detach(), before)

@@ -6,6 +6,7 @@ faster; what is refused or left out for these figures is so with a margin.
 
 from __future__ import annotations
 
+PROGRAM = 0.15  # GiB of the program and its libraries, once it works
 MARGIN = 3.0  # a stage is refused for a time that is so many times the predicted one
 _STARTING, _BEGINNING = 0.15, 0.1  # seconds of any set-up, and of any estimate
 # seconds of a stage: factor and exponent of the degrees of freedom, by dimension

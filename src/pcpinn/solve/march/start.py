@@ -6,19 +6,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...discretize.equation import Nodes
 from ...discretize.window import MarchSpace
 from ...network.dense import DenseNetwork
 from ...network.marched import Plan
+from ...network.placed import PlacedNetwork
 from ...precondition import Schwarz, misfit
 from ...precondition.window_parts import fitted_to_levels
 from ...progress import Progress
 from ...team import ALONE
 from ...train import LeastSquares, Stopping, rescale_outputs, train
-from ...train.heads import HeadSolver
 from ..build import make_optimiser
 from ..loss import scaled_weights
 from ..settings import Settings
 from .deadline import Deadline
+from .training import WindowTrainer
 
 
 def spread_biases(network: DenseNetwork, seed: int) -> None:
@@ -45,8 +47,11 @@ def fit_start(
     settings: Settings,
     progress: Progress,
     deadline: Deadline,
+    trainer: WindowTrainer,
 ) -> Tensor:
     """Train the network on the initial values, in one head; all heads get its weights.
+
+    Features and least squares are those of the trainer, where it has them for the same points.
 
     Raises:
         OutOfTime: when the time limit is over before that.
@@ -60,7 +65,8 @@ def fit_start(
     values = initial.cpu().numpy()
     operator = misfit(values, weights, one.theta.dtype, one.theta.device, here=here, team=team)
     rescale_outputs(one, operator)
-    loss = LeastSquares(one, nodes.at(here), operator)
+    own = nodes.at(here)
+    loss = LeastSquares(one, own, operator, placed=_placed_alike(one, own, trainer))
     optimiser, _ = make_optimiser(settings, one, loss.size)
     stopping = Stopping(
         settings.time.start_iterations,
@@ -68,7 +74,7 @@ def fit_start(
         deadline.left,
         settings.optimiser.patience or 0,
     )
-    heads = HeadSolver()
+    heads = trainer.heads
     if settings.time.head_steps:
         heads.step(loss)
     if settings.time.start_iterations:
@@ -88,6 +94,13 @@ def fit_start(
         b.copy_(bias.repeat(plan.layers))
         network.theta.copy_(whole)
     return network.theta.detach().clone()
+
+
+def _placed_alike(one: DenseNetwork, nodes: Nodes, trainer: WindowTrainer) -> PlacedNetwork:
+    """A network with the features of the trainer's at nodes that are the trainer's, too, unless parts are dealt out otherwise."""
+    points, known = torch.as_tensor(nodes.points).to(one.theta), trainer.placed
+    same = points.shape == known.points.shape and torch.equal(points, known.points)
+    return PlacedNetwork(one, points, known.room, known.encoded if same else None)
 
 
 def _single_head(network: DenseNetwork, plan: Plan) -> DenseNetwork:

@@ -1,0 +1,132 @@
+"""How the memory that a march may take is divided: its matrices, P, the features of its network, and their least squares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from ...environment import free_on_gpu
+from ...network.placed import PART, least_part_bytes, table_bytes
+from ...precondition import Stages
+from ...precondition.dense_step import dense_bytes, dense_precision
+from ...train.head_factors import orthogonal_bytes, seminormal_bytes
+from ...train.heads import LARGE
+from ...train.panels import panel_bytes
+from ..cost import PROGRAM, system_bytes
+from ..method import OPTIMISERS_PART, Options
+from ..settings import Settings
+
+_OF_FREE = 0.9  # of what is free on a GPU
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the memory of a march depends on.
+
+    Attributes:
+        points: of the mesh where the network is evaluated; dofs: of one time level; levels: of a window.
+        dimension: of space.
+        inputs: what the first layer of the network sees; width: what the last one does; deep: whether these differ.
+        inverted: for each dense inverse in P whether it is complex; none where P has none.
+        dense: P has no other form, so that its inverses count whether they fit or not.
+        trained: part of the memory that an optimiser of all weights takes; 0 where the last layer alone is solved for.
+    """
+
+    points: float
+    dofs: float
+    levels: int
+    dimension: int
+    inputs: int
+    width: int
+    deep: bool
+    inverted: Sequence[bool] = ()
+    dense: bool = False
+    trained: float = 0.0
+
+    @property
+    def system(self) -> float:
+        """Bytes of matrices and vectors."""
+        return system_bytes(self.dofs * self.levels, self.dimension)
+
+    @property
+    def normal(self) -> bool:
+        """Whether there are so many features that the last layer is solved for by normal equations."""
+        return self.points * self.width > LARGE
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """Bytes for the large parts of a march; without a limit each takes what is fastest.
+
+    Attributes:
+        inverses: in P.
+        heads: factors of the least squares for the last layer.
+        features: tables of features, kept or made a part at a time.
+    """
+
+    inverses: float = math.inf
+    heads: float = math.inf
+    features: float = math.inf
+
+
+def march_limit(run: Options, device: torch.device) -> float:
+    """Bytes that a march may take beside the program: as asked for, and on a GPU no more than is free there."""
+    limit = min(run.limit, _OF_FREE * free_on_gpu() * 2**30) if device.type == "cuda" else run.limit
+    return limit - PROGRAM * 2**30
+
+
+def divided(limit: float, sizes: Sizes) -> Rooms:
+    """Rooms within a limit in bytes: inverses in double or in single precision, then least squares, then features.
+
+    What is left may be negative, or too small for anything: see `parts`.
+    """
+    if math.isinf(limit):
+        return Rooms()
+    left = limit * (1 - sizes.trained) - sizes.system
+    table = table_bytes(sizes.points, sizes.inputs, sizes.width, sizes.deep) / (1 - PART)
+    least = panel_bytes(sizes.width + 1) if sizes.normal else seminormal_bytes(0, sizes.width)
+    whole = least if sizes.normal else max(least, orthogonal_bytes(sizes.points, sizes.width))
+    inverses = 0.0
+    if sizes.inverted:
+        n, part = round(sizes.dofs), min(table, least_part_bytes(sizes.inputs, sizes.width))
+        precision = dense_precision(n, sizes.inverted, left - least - part)
+        if precision is not None or sizes.dense:
+            inverses = dense_bytes(n, sizes.inverted, precision != torch.float64)
+    left -= inverses
+    heads = whole if whole + table <= left else least
+    return Rooms(inverses, heads, left - heads)
+
+
+def parts(sizes: Sizes, rooms: Rooms) -> dict[str, float]:
+    """What each part of a march takes in these rooms, in bytes."""
+    table = table_bytes(sizes.points, sizes.inputs, sizes.width, sizes.deep)
+    least = least_part_bytes(sizes.inputs, sizes.width)
+    tiled = table > (1 - PART) * rooms.features
+    inverses = dense_bytes(round(sizes.dofs), sizes.inverted) if sizes.inverted else 0.0
+    if sizes.normal:
+        heads = panel_bytes(sizes.width + 1)
+    else:
+        whole = orthogonal_bytes(sizes.points, sizes.width)
+        heads = whole if whole <= rooms.heads else seminormal_bytes(0, sizes.width)
+    return {
+        "matrices and vectors": sizes.system,
+        "dense inverses in P": min(inverses, rooms.inverses),
+        "least squares of the last layer": heads,
+        "features at the nodes": min(table, max(least, PART * rooms.features)) if tiled else table + least,
+    }
+
+
+def inverted(P: object, dofs: int, stages: int, device: torch.device) -> tuple[tuple[bool, ...], bool]:
+    """For each dense inverse in P, for steps of so many stages, whether it is complex; and whether P must be dense."""
+    if not isinstance(P, Stages) or not P.may_be_dense(dofs, device):
+        return (), False
+    return (True,) * (stages // 2) + (False,) * (stages % 2), P.solves == "dense"
+
+
+def part_of_optimiser(settings: Settings) -> float:
+    """Of the memory, for the optimiser of all weights; none where the last layer alone is solved for."""
+    trains = settings.optimiser.iterations or settings.time.start_iterations
+    return OPTIMISERS_PART if trains else 0.0
