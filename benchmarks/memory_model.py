@@ -15,6 +15,7 @@ import torch
 from pcpinn.catalog import CATALOG
 from pcpinn.catalog.entry import Entry
 from pcpinn.solve.afford import march_sizes, needs
+from pcpinn.solve.cost import PROGRAM
 from pcpinn.solve.march.room import divided, parts
 
 GIB = 2**30
@@ -35,7 +36,8 @@ def rows(memory: float) -> list[dict[str, object]]:
             sizes = march_sizes(problem, settings, torch.device("cuda"))
             kept = 8 * settings.time.steps / settings.time.window * sizes.width * sizes.levels * problem.components
             for limit, name in ((math.inf, "free"), (memory * GIB, "limited")):
-                taken = parts(sizes, divided(limit, sizes)) | {"networks of all steps": kept}
+                taken = {"program": PROGRAM * GIB, "networks of all steps": kept}
+                taken |= parts(sizes, divided(limit - PROGRAM * GIB, sizes))
                 row |= {f"{name}: {what}": round(size / GIB, 2) for what, size in taken.items()}
                 row[f"{name}: total"] = round(sum(taken.values()) / GIB, 2)
         else:

@@ -25,7 +25,7 @@ from ..train.gauss_newton import GaussNewton
 from .build import make_device
 from .cost import MARGIN, PROGRAM, iteration_seconds, judging_seconds, setup_seconds, system_bytes
 from .march.recipe import March
-from .march.room import Sizes, divided, inverted, march_limit, part_of_optimiser, parts
+from .march.room import Sizes, divided, forms_of, march_limit, part_of_optimiser, parts
 from .settings import Settings
 
 AFFORDABLE = {1: 10**6, 2: 400_000, 3: 80_000}  # degrees of freedom up to which errors are estimated unasked
@@ -33,6 +33,7 @@ _COPIES = 6.0  # of the weights: gradients, an optimiser's memory, trial values,
 _USUAL_CELLS = 25  # along an axis, as `Meshing` has it
 _SIMPLICES = {1: 1.0, 2: 2.0, 3: 6.0}  # per cell of a grid
 _REMEDIES = {
+    "factors in P": "use solves=polynomial, or a coarser mesh",
     "dense inverses in P": "use solves=factors, or a coarser mesh",
     "least squares of the last layer": "take a smaller width or feature_count",
     "features at the nodes": "take a smaller width or feature_count, or give memory, to have tables made a part at a time",
@@ -203,8 +204,8 @@ def march_sizes(problem: Problem, settings: Settings, device: torch.device, mesh
         inputs,
         network.width if isinstance(network, MLP) and deep else inputs,
         deep,
-        *inverted(settings.preconditioner, round(points * problem.components), time.order, device),
-        part_of_optimiser(settings),
+        *forms_of(settings.preconditioner, round(points * problem.components), time.order, device),
+        trained=part_of_optimiser(settings),
     )
 
 

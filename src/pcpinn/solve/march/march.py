@@ -40,7 +40,7 @@ from .descent import DescentSolver
 from .errors import MarchErrors
 from .kept import KeptP
 from .report import WindowReport
-from .room import Sizes, divided, inverted, march_limit, part_of_optimiser
+from .room import Sizes, divided, forms_of, march_limit, part_of_optimiser
 from .start import fit_start, guesses_for, space_weights, spread_biases
 from .training import WindowTrainer, WindowTraining
 from .window import WindowSolver
@@ -291,8 +291,8 @@ def _sizes(space: MarchSpace, network: DenseNetwork, plan: Plan, settings: Setti
         shapes[0][1],
         shapes[-1][1],
         len(shapes) > 1,
-        *inverted(P, space.size, plan.layers // plan.per_window, space.device),
-        part_of_optimiser(settings),
+        *forms_of(P, space.size, plan.layers // plan.per_window, space.device),
+        trained=part_of_optimiser(settings),
     )
 
 

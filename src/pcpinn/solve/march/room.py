@@ -15,7 +15,7 @@ from ...precondition.dense_step import dense_bytes, dense_precision
 from ...train.head_factors import orthogonal_bytes, seminormal_bytes
 from ...train.heads import LARGE
 from ...train.panels import panel_bytes
-from ..cost import PROGRAM, system_bytes
+from ..cost import PROGRAM, factor_bytes, system_bytes
 from ..method import OPTIMISERS_PART, Options
 from ..settings import Settings
 
@@ -32,6 +32,7 @@ class Sizes:
         inputs: what the first layer of the network sees; width: what the last one does; deep: whether these differ.
         inverted: for each dense inverse in P whether it is complex; none where P has none.
         dense: P has no other form, so that its inverses count whether they fit or not.
+        factored: the same for each pair of complete factors in the memory that is divided; none where they are elsewhere.
         trained: part of the memory that an optimiser of all weights takes; 0 where the last layer alone is solved for.
     """
 
@@ -44,12 +45,18 @@ class Sizes:
     deep: bool
     inverted: Sequence[bool] = ()
     dense: bool = False
+    factored: Sequence[bool] = ()
     trained: float = 0.0
 
     @property
     def system(self) -> float:
         """Bytes of matrices and vectors."""
         return system_bytes(self.dofs * self.levels, self.dimension)
+
+    @property
+    def factors(self) -> float:
+        """Bytes of P as factors."""
+        return sum(factor_bytes(self.dofs, self.dimension, is_complex) for is_complex in self.factored)
 
     @property
     def normal(self) -> bool:
@@ -85,7 +92,7 @@ def divided(limit: float, sizes: Sizes) -> Rooms:
     """
     if math.isinf(limit):
         return Rooms()
-    left = limit * (1 - sizes.trained) - sizes.system
+    left = limit * (1 - sizes.trained) - sizes.system - sizes.factors
     table = table_bytes(sizes.points, sizes.inputs, sizes.width, sizes.deep) / (1 - PART)
     least = panel_bytes(sizes.width + 1) if sizes.normal else seminormal_bytes(0, sizes.width)
     whole = least if sizes.normal else max(least, orthogonal_bytes(sizes.points, sizes.width))
@@ -113,17 +120,25 @@ def parts(sizes: Sizes, rooms: Rooms) -> dict[str, float]:
         heads = whole if whole <= rooms.heads else seminormal_bytes(0, sizes.width)
     return {
         "matrices and vectors": sizes.system,
+        "factors in P": sizes.factors,
         "dense inverses in P": min(inverses, rooms.inverses),
         "least squares of the last layer": heads,
         "features at the nodes": min(table, max(least, PART * rooms.features)) if tiled else table + least,
     }
 
 
-def inverted(P: object, dofs: int, stages: int, device: torch.device) -> tuple[tuple[bool, ...], bool]:
-    """For each dense inverse in P, for steps of so many stages, whether it is complex; and whether P must be dense."""
-    if not isinstance(P, Stages) or not P.may_be_dense(dofs, device):
-        return (), False
-    return (True,) * (stages // 2) + (False,) * (stages % 2), P.solves == "dense"
+def forms_of(
+    P: object, dofs: int, stages: int, device: torch.device
+) -> tuple[tuple[bool, ...], bool, tuple[bool, ...]]:
+    """`inverted`, `dense` and `factored` of `Sizes` for steps of so many stages.
+
+    Whether a polynomial will do instead of factors is not known yet, so that they count only where they are asked for.
+    """
+    modes = (True,) * (stages // 2) + (False,) * (stages % 2)
+    if isinstance(P, Stages) and P.may_be_dense(dofs, device):
+        return modes, P.solves == "dense", ()
+    factored = isinstance(P, Stages) and P.solves == "factors" and device.type == "cpu"
+    return (), False, modes if factored else ()
 
 
 def part_of_optimiser(settings: Settings) -> float:
