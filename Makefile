@@ -33,8 +33,9 @@ demo: $(STAMP)
 	@rm -rf demo
 	$(BIN)/pcpinn solve poisson2d-c --preset quick --out demo
 
+# Each process begins with one half of the files: what the tests of a file share is made once, not in both of them.
 test: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 MINUTES ?= 30
 campaign: $(STAMP)
@@ -84,8 +85,9 @@ slurm-down:
 test-together: $(STAMP)
 	OMP_NUM_THREADS=1 PYTHONPATH=tests/solve timeout --kill-after=10 900 $(BIN)/python -m pytest --tb=short tests/cli/several_processes.py
 
+SLURM_SECONDS ?= 300
 test-slurm: $(STAMP)
-	OMP_NUM_THREADS=1 timeout --kill-after=10 300 $(BIN)/python -m pytest --tb=short tests/cluster/real_slurm.py
+	OMP_NUM_THREADS=1 timeout --kill-after=10 $(SLURM_SECONDS) $(BIN)/python -m pytest --tb=short tests/cluster/real_slurm.py
 
 # Without isolation: setuptools of the environment builds, and nothing is fetched.
 package: $(STAMP)

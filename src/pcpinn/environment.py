@@ -65,6 +65,19 @@ def reset_peak_memory() -> None:
         torch.cuda.reset_peak_memory_stats()
 
 
+def limit_gpu(device: torch.device, gib: float | None) -> None:
+    """Let this process take at most so much of a GPU's memory, or all of it; more is refused by torch's allocator."""
+    if device.type == "cuda":
+        total = torch.cuda.get_device_properties(device).total_memory / 2**30
+        torch.cuda.set_per_process_memory_fraction(1.0 if gib is None else min(1.0, gib / total), device.index or 0)
+
+
+def free_on_gpu() -> float:
+    """GiB that are free on the GPU, with those that torch holds in reserve; only where there is one."""
+    reserve = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+    return (torch.cuda.mem_get_info()[0] + reserve) / 2**30
+
+
 def available_memory() -> float | None:
     """GiB that this process may still take before the machine, or the group it runs in, has none left; None if not known."""
     found: list[float] = []

@@ -6,7 +6,7 @@ from pcpinn.baselines.ntk import KernelWeights, kernel_trace
 
 
 def test_weights_by_hand():
-    loss = loss_of("ntk", probes=0)
+    loss = loss_of("ntk", probes=0, width=4, depth=1)
     J = jacobian_by_differences(lambda: torch.cat(loss.parts()), loss.theta)
     K = J @ J.T
     ends = torch.tensor([len(r) for r in loss.parts()]).cumsum(0)

@@ -168,3 +168,19 @@ def test_a_preset_of_the_methods_own(capfd, tmp_path):
     code, _, err = run(capfd, "solve", "burgers1d", "--preset", "pinnacle-quick", "--out", tmp_path / "s")
     assert (code, (tmp_path / "s").exists()) == (2, False)
     assert "no preset 'pinnacle-quick'" in err
+
+
+def test_memory_is_obeyed_or_refused(capfd, tmp_path):
+    def solve(*words):
+        options = ("--preset", "quick", "--out", tmp_path / "r", *TINY)
+        code, _, err = run(capfd, "solve", "poisson1d", *words, *options)
+        return code, " ".join(err.split())
+
+    code, err = solve("--memory", "0.1")
+    assert code == 2
+    assert re.search(r"needs about [\d.]+ GiB, and memory=0.1 are allowed.*allow memory=1, ", err)
+    code, err = solve("--memory", "1", "--set", "memory=2")
+    assert (code, "contradict each other" in err) == (2, True)
+    assert not (tmp_path / "r").exists()
+    assert solve("--memory", "2")[0] == 0
+    assert pc.load(tmp_path / "r").settings["run"]["memory"] == 2.0

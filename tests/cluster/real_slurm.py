@@ -27,7 +27,8 @@ SOURCE = Path(pcpinn.__file__).parents[1]
 TINY = {"cells": 6, "degree": 2, "width": 4, "depth": 1, "feature_count": 1, "certify": "false", "optimiser": "adam"}
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
 PCPINN = (sys.executable, "-m", "pcpinn")
-PATIENCE = 120.0  # seconds until a test gives up waiting
+PATIENCE = 200.0  # seconds until a test gives up waiting
+CELL = 2000  # iterations of a run of the sweep: two seconds, long enough to be killed in the middle
 
 
 def command(folder, *more, trials, iterations):
@@ -150,7 +151,7 @@ def table_without_times(folder):
 
 
 def test_a_sweep_with_everything_killed_equals_a_local_one(shared, tmp_path):
-    words = command(shared, "--on", "slurm", "--time", "5", trials=12, iterations=4000)
+    words = command(shared, "--on", "slurm", "--time", "5", trials=12, iterations=CELL)
     controller = Controller(words, log := tmp_path / "log")
     # a worker dies in the middle of its training
     victim, sign = wait_for("worker", lambda: running(shared), controller)[0]
@@ -183,7 +184,7 @@ def test_a_sweep_with_everything_killed_equals_a_local_one(shared, tmp_path):
     assert attempt[late] == 1  # requeued, and not sent again
     assert not list((shared / "cluster" / "outcomes").iterdir())
 
-    code, output = run([*PCPINN, *command(tmp_path / "here", trials=12, iterations=4000)])
+    code, output = run([*PCPINN, *command(tmp_path / "here", trials=12, iterations=CELL)])
     assert code == 0, output
     here = BenchFolder(tmp_path / "here").rows()
     assert list(there) == list(here)

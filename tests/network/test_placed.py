@@ -1,17 +1,19 @@
 """Networks at points that stay: what is kept is what would be computed anew."""
 
+import pytest
 import torch
+from memory_of_tensors import most_held
 
 from pcpinn.network import Architecture, DenseNetwork, Features
 from pcpinn.network.placed import PlacedNetwork
 
 
-def placed(depth=2):
+def placed(depth=2, points=11, room=float("inf"), width=6):
     network = DenseNetwork(
-        Architecture(6, depth, features=Features("log", 2)), [0.0], [2.0], 3, torch.Generator().manual_seed(0)
+        Architecture(width, depth, features=Features("log", 2)), [0.0], [2.0], 3, torch.Generator().manual_seed(0)
     )
-    x = torch.linspace(0, 2, 11, dtype=torch.float64)[:, None]
-    return network, x, PlacedNetwork(network, x)
+    x = torch.linspace(0, 2, points, dtype=torch.float64)[:, None]
+    return network, x, PlacedNetwork(network, x, room)
 
 
 def test_values_follow_every_change_of_the_weights():
@@ -41,3 +43,42 @@ def test_without_hidden_layers_the_features_themselves_are_kept():
     network, x, at = placed(depth=0)
     assert at.hidden() is at.encoded
     torch.testing.assert_close(at.values(), network(x).detach())
+
+
+@pytest.mark.parametrize("depth", [0, 2])
+def test_what_does_not_fit_is_made_a_part_at_a_time(depth):
+    """Values, features, gradients and second derivatives are those of a table that is kept."""
+    network, _, whole = placed(depth, points=300)
+    few = PlacedNetwork(network, whole.points, room=1.0)
+    assert few.encoded is None
+    assert few.rows == 64
+    torch.testing.assert_close(few.values(), whole.values())
+    with torch.no_grad():
+        network.theta += 0.1
+    torch.testing.assert_close(few.values(), whole.values())
+    some = torch.tensor([250, 3, 70])
+    torch.testing.assert_close(few.at(some), whole.at(some))
+    v = torch.linspace(-1, 1, len(network.theta), dtype=torch.float64)
+    torch.testing.assert_close(few.bend(network.theta.detach(), v), whole.bend(network.theta.detach(), v))
+    pulled = torch.linspace(1, 2, 900, dtype=torch.float64).reshape(300, 3)
+    (found,), (expected,) = (
+        torch.autograd.grad(at.evaluate(network.theta, fused=True), network.theta, pulled) for at in (few, whole)
+    )
+    torch.testing.assert_close(found, expected)
+
+
+def test_hidden_layers_alone_are_made_anew_where_the_inputs_fit():
+    network, x, at = placed(points=300, room=8 * 300 * 5 / 0.8)
+    assert at.encoded is not None
+    with torch.no_grad():
+        torch.testing.assert_close(at.values(), network(x))
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+def test_parts_stay_within_their_room(depth):
+    network, x, _ = placed(depth, points=20_000, width=40)
+    table = 8 * 20_000 * (5 if depth == 0 else 45)
+    room = table / 3
+    held = most_held(lambda: PlacedNetwork(network, x, room).values())
+    answer = 8 * 20_000 * 3
+    assert held - 4 * answer < room < table

@@ -29,12 +29,12 @@ def network_of(kind, count=3):
 @pytest.mark.parametrize("kind", PLACES)
 def test_products_and_values_are_those_of_the_table(kind, monkeypatch):
     network, x = network_of(kind), grid(PLACES[kind])
-    assert network.place(x).table is None  # small tables are stored
+    assert network.place(x).separated is None  # small tables are stored
     table = network.encode(x)
     whole = network.place(x)
     monkeypatch.setattr(dense, "LARGE", 0)
     placed = network.place(x)
-    features = placed.features()
+    features = placed.separated
     assert features.shape == table.shape
     random = torch.Generator().manual_seed(2)
     w, v = (torch.randn(n, 3, generator=random, dtype=torch.float64) for n in (table.shape[1], table.shape[0]))
@@ -53,6 +53,6 @@ def test_points_off_a_grid_and_other_inputs_keep_their_table(monkeypatch):
     monkeypatch.setattr(dense, "LARGE", 0)
     place = PLACES["cosines"]
     scattered = torch.rand(50, 2, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
-    assert network_of("cosines").place(scattered).table is None
-    assert MLP(depth=0, features="log").build(place, 0, torch.float64).place(grid(place)).table is None
-    assert MLP(depth=1, features="cosines", width=4).build(place, 0, torch.float64).place(grid(place)).table is None
+    assert network_of("cosines").place(scattered).separated is None
+    assert MLP(depth=0, features="log").build(place, 0, torch.float64).place(grid(place)).separated is None
+    assert MLP(depth=1, features="cosines", width=4).build(place, 0, torch.float64).place(grid(place)).separated is None

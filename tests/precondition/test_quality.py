@@ -171,7 +171,7 @@ def test_refinement_that_does_not_contract_is_left_out():
 
 
 def test_too_little_memory_is_refused(system):
-    with pytest.raises(PcpinnError, match=r"memory=1e-06 is too little.*GiB") as caught:
+    with pytest.raises(PcpinnError, match=r"1e-06 GiB of memory are too little.*GiB") as caught:
         tighten(system.A, nodes(system), system.weights, memory_budget_gib=1e-6)
     assert "set memory=" in caught.value.remedy
 

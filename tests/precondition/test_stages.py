@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from memory_of_tensors import most_held
 from over_time import convection, membrane, ring
 
 from pcpinn import PcpinnError
 from pcpinn.discretize.step_scheme import Layers, step_scheme
 from pcpinn.discretize.window import MarchSpace, Window
 from pcpinn.mesh.generate import generate_mesh
+from pcpinn.precondition.dense_step import DenseSolver, dense_bytes
 from pcpinn.precondition.polynomial import PolynomialSolver
 from pcpinn.precondition.stages import Stages, window_residual
 from pcpinn.precondition.torch_sparse import csr_tensor
@@ -139,3 +141,42 @@ def test_a_drop_tolerance_is_never_overruled_by_a_polynomial():
 def test_a_polynomial_has_no_drop_tolerance():
     with pytest.raises(PcpinnError, match="no effect with solves=polynomial"):
         Stages(drop_tolerance=1e-1, solves="polynomial")
+
+
+@pytest.mark.parametrize(("scheme", "order", "drop"), [("gauss", 4, 0.0), ("radau", 3, 0.0), ("euler", 1, 1e-2)])
+def test_inverses_in_single_precision_are_as_exact(scheme, order, drop):
+    """Where double does not fit; half the memory, and the same P after corrections."""
+    window = window_of(membrane(), (6, 6), scheme, order, np.array([0.0, 0.1]))
+    R, _ = random_like(window)
+    matrix = window.linearise(R)
+    modes = [True] * (order // 2) + [False] * (order % 2)
+    double, single = (dense_bytes(window.space.size, modes, s) for s in (False, True))
+    assert single == double / 2
+    exact, found = (
+        Stages(solves="dense", drop_tolerance=drop, room=room).build(matrix) for room in (double, 0.99 * double)
+    )
+    assert "float32" not in exact.describe()["solves"]
+    assert found.describe()["solves"].endswith("in float32")
+    for side in ("apply", "apply_transpose"):
+        X = getattr(exact, side)(R, matrix)
+        assert float((getattr(found, side)(R, matrix) - X).norm()) < 1e-10 * float(X.norm())
+    with pytest.raises(PcpinnError, match="do not fit into the memory"):
+        Stages(solves="dense", drop_tolerance=drop, room=0.99 * single).build(matrix)
+
+
+def test_inverses_hold_no_more_than_is_said():
+    A = sp.csr_matrix(sp.random(300, 300, 0.02, random_state=0) + 10 * sp.eye(300))
+    made = []
+    held = most_held(lambda: made.append(DenseSolver(A, torch.device("cpu"))))
+    assert 0.5 * dense_bytes(300, [False]) < held < 1.05 * dense_bytes(300, [False])
+
+
+def test_a_matrix_that_single_precision_cannot_invert_is_told():
+    A = sp.csr_matrix(np.vander(np.linspace(0.5, 1.5, 12)))  # rows of one size: scaling does not help
+    assert DenseSolver(A, torch.device("cpu")).exact
+    assert not DenseSolver(A, torch.device("cpu"), precision=torch.float32).exact
+
+
+def test_a_singular_matrix_is_refused():
+    with pytest.raises(PcpinnError, match="singular"):
+        DenseSolver(sp.csr_matrix(np.ones((3, 3))), torch.device("cpu"))

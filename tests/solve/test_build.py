@@ -79,7 +79,7 @@ def test_the_matrix_that_memory_allows():
         (
             "gauss-newton",
             {"matrix": "exact", "sample": 7, "damping": 0.1, "accelerate": False, "memory": 2.0},
-            GaussNewton("exact", 7, 0.1, False, 2.0),
+            GaussNewton("exact", 7, 0.1, False, 0.75),
         ),
         ("adam", {"learning_rate": 0.01, "beta1": 0.5, "beta2": 0.6}, Adam(0.01, 0.5, 0.6)),
         ("lbfgs", {"pairs": 9}, LBFGS(9)),
@@ -105,7 +105,8 @@ def test_preconditioners():
     refined = make_preconditioner(settings(preconditioner="jacobi", refinement=3), discretisation)
     assert isinstance(refined, Refined)
     assert refined.steps == 3
-    assert make_preconditioner(settings(quality_target=0.1, memory=2), discretisation) == AutoILU(0.1, memory=2.0)
+    half = make_preconditioner(settings(quality_target=0.1, memory=2), discretisation)
+    assert half == AutoILU(0.1, memory=1.0)
     with pytest.raises(PcpinnError, match="refinement=2 is not read"):
         settings(refinement=2)
 

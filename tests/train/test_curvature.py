@@ -11,7 +11,7 @@ def random(*shape, seed=0, dtype=torch.float64):
 
 
 FORMS = {
-    "primal": Primal.of_rows,
+    "primal": lambda J: Primal.of_parts(J.split(7)),
     "dual": Dual,
     "free": lambda J: MatrixFree(lambda v: J.T @ (J @ v), float((J**2).sum()) / J.shape[1], steps=200, tolerance=1e-12),
 }

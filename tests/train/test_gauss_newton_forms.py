@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import torch
 from cases import poisson, task, two_fields
+from memory_of_tensors import most_held
 
 from pcpinn.errors import PcpinnError
 from pcpinn.precondition import LU
-from pcpinn.train import GaussNewton, Optimiser, Stopping, train
+from pcpinn.train import GaussNewton, Optimiser, Stopping, forms, train
 from pcpinn.train.curvature import MatrixFree
 
 SYSTEMS = {"one": lambda: poisson(2, 3, 2), "two": two_fields}
@@ -140,3 +141,26 @@ def test_gauss_newton_that_gets_nowhere_stops():
     losses = result.history.losses
     assert losses[-1] > 0.98 * losses[-9]
     assert np.all(losses[8:-1] <= 0.98 * losses[:-9])
+
+
+@pytest.mark.usefixtures("precise")
+def test_rows_that_do_not_fit_are_added_up_a_part_at_a_time(monkeypatch):
+    """The same matrix and so the same training, where a Gram matrix fits and the rows it is made of do not."""
+    monkeypatch.setattr(forms, "_FEW_ROWS", 16)
+    problem = task(poisson(2, 8, 2))
+    p, n = problem.network.parameter_count, problem.size
+    assert n > p
+    enough, least = 8 * (n * p + 3 * p**2) / 2**30, 8 * (16 * p + 3 * p**2) / 2**30
+    losses = []
+    for memory in (1.01 * enough, 1.01 * least):
+        again = task(poisson(2, 8, 2))
+        recipe = GaussNewton("gram", memory=memory)
+        assert recipe.resolve(again) == ("gram", n)
+        losses.append(train(again, recipe, Stopping(5)).loss)
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+    assert GaussNewton(memory=0.99 * least).resolve(problem) == ("matrix-free", n)
+    held = [
+        most_held(lambda m=m: problem.curvature(GaussNewton("gram", memory=m), {"damping": torch.tensor(1e-9)}))
+        for m in (1.01 * enough, 1.01 * least)
+    ]
+    assert held[1] < held[0] - 0.8 * 8 * (n - 16) * p

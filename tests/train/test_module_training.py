@@ -107,7 +107,7 @@ def test_the_curving_of_a_wrapped_perceptron_is_its_own():
     torch.testing.assert_close(wrapped.gradient(r), own.gradient(r), rtol=1e-10, atol=1e-13)
 
 
-@pytest.mark.parametrize("work", [lambda p: SOAP().start(p, 0), HeadSolver().step, LeastSquares.hidden])
+@pytest.mark.parametrize("work", [lambda p: SOAP().start(p, 0), HeadSolver().step, LeastSquares.features])
 def test_what_works_on_layers_refuses_modules(work):
     with pytest.raises(PcpinnError, match="ModuleNetwork does not show them"):
         work(module_task(Siren))

@@ -67,7 +67,7 @@ ENTRY = Entry(
             "steps": 10,
             "halvings": 7,
             "width": 64,
-            "memory": 8.0,
+            "memory": 16.0,
             "iterations": 250,
             "time_limit": 75.0,
         },

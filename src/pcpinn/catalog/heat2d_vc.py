@@ -62,7 +62,7 @@ ENTRY = Entry(
             "steps": 16,
             "width": 72,
             "sample": 30_000,
-            "memory": 8.0,
+            "memory": 16.0,
             "iterations": 300,
             "tolerance": 1e-3,
             "time_limit": 80.0,

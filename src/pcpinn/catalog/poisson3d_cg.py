@@ -53,7 +53,7 @@ ENTRY = Entry(
             "width": 48,
             **_WAVES,
             "sample": 150_000,  # all nodes
-            "memory": 8.0,
+            "memory": 16.0,
             "iterations": 120,
             "time_limit": 75.0,
         },

@@ -40,6 +40,7 @@ from .options import (
     At,
     Changes,
     Force,
+    Memory,
     RunFolder,
     answer_at,
     changes_with,
@@ -110,11 +111,12 @@ def solve(
     problem: ProblemFile = None,
     published: PublishedFolder = None,
     changes: Changes = None,
+    memory: Memory = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Solve a problem and record the run."""
-    changed = changes_with(changes, device=device, seed=seed, accuracy=accuracy, force=force or None)
+    changed = changes_with(changes, device=device, seed=seed, accuracy=accuracy, memory=memory, force=force or None)
     with answers(as_json), standard_output_kept_clean():
         if name.endswith(SUFFIX):
             task: AnyTask = read_prepared(Path(name), changed, problem, method)

@@ -19,6 +19,12 @@ Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Begin though the run seems to need more memory than there is.")]
+Memory = Annotated[
+    float | None,
+    typer.Option(
+        "--memory", metavar="GIB", help="Memory of the GPU, or of the host without one, that the run may take."
+    ),
+]
 AsJson = Annotated[
     bool,
     typer.Option("--json", help="Print the result as one JSON object on standard output, all else on standard error."),

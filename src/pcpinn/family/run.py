@@ -155,8 +155,8 @@ class FamilyRun:
     def _check_memory(self, weights: int) -> None:
         entries = len(self.system.pattern.indices) if isinstance(self.system, Assembly) else 0
         loss = self.settings.loss
-        memory = self.settings.run.memory
-        if self.own.device.type == "cuda":
+        memory = self.settings.run.planned
+        if self.own.device.type == "cuda" and self.settings.run.memory is None:
             memory = max(memory, torch.cuda.get_device_properties(self.own.device).total_memory / 2**31)
         alone = isinstance(loss, Superposed)  # then Gauss-Newton's matrix is of hidden weights, and checks itself
         samples, weights = (_TOGETHER, 0) if alone else (loss.samples, weights)

@@ -20,7 +20,8 @@ from ..errors import PcpinnError
 from ..network.trunk_branch import TrunkBranchNetwork
 from ..train.curvature import Primal
 from ..train.damping import Nielsen
-from ..train.heads import Orthogonal
+from ..train.forms import allowed
+from ..train.head_factors import Kept, Orthogonal
 from ..train.loss import Loss
 from ..train.model import Forms, Model
 from ..train.optimiser import State
@@ -138,7 +139,7 @@ class SuperposedLoss(Loss):
     def _fits(self, phi: Tensor) -> list[_Fit]:
         result = []
         for part in self._parts:
-            factors = Orthogonal(phi, part.points, part.weights, _RIDGE)
+            factors = Orthogonal(Kept(phi), part.points, part.weights, _RIDGE)
             wanted = part.target.permute(1, 2, 0)  # (C, n, K + 1)
             best = torch.stack([factors.solve(w) for w in wanted])
             at = torch.cat([phi[part.points], torch.ones_like(phi[part.points, :1])], 1)
@@ -199,13 +200,11 @@ class SuperposedLoss(Loss):
             )
         rows = max(len(part.points) for part in self._parts)
         needed = 8 * (2 * rows * self._hidden + 4 * self._hidden**2) / 2**30
-        allowed = recipe.memory
-        if self.theta.device.type == "cuda":
-            allowed = max(allowed, torch.cuda.get_device_properties(self.theta.device).total_memory / 2**31)
-        if needed > allowed:
+        most = allowed(recipe, self.theta.device)
+        if needed > most:
             raise PcpinnError(
                 f"the matrix of {self._hidden} hidden weights on {rows} nodes needs {needed:.1f} GiB",
-                f"take a narrower network (width), or raise memory (now {allowed:g})",
+                f"take a narrower network (width), or raise memory (now {most:g} GiB for it)",
             )
         return "exact", rows
 

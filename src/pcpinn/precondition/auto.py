@@ -172,9 +172,7 @@ def tighten(
             reason = f"the quality {quality.smooth:.2g} is within quality_target={target:g}"
         elif limit == most and (spoilt or state.fill > 0.7 * most):
             gib = state.fill * A.nnz * _BYTES / 2**30
-            reason = (
-                f"L and U hold {gib:.2g} GiB of memory={memory_budget_gib:g}; a smaller drop tolerance would not fit"
-            )
+            reason = f"L and U hold {gib:.2g} of {memory_budget_gib:g} GiB; a smaller drop tolerance would not fit"
         elif drop <= _SMALLEST_DROP:
             reason = f"the drop tolerance is {drop:.0e} and the rest is rounding"
         drop, limit = _lower(drop), min(most, max(limit, round(_FILL_GROWTH * state.fill, 1)))
@@ -196,9 +194,9 @@ def _smaller(A: sp.csr_matrix, drop: float, limit: float) -> Ordering:
 def _too_little(A: sp.csr_matrix, memory_gib: float, fill: float) -> PcpinnError:
     needed = fill * A.nnz * _BYTES / 2**30
     return PcpinnError(
-        f"memory={memory_gib:g} is too little: the factors of a matrix with {A.nnz} entries need at least "
+        f"{memory_gib:g} GiB of memory are too little for P: the factors of a matrix with {A.nnz} entries need at least "
         f"{needed:.3g} GiB",
-        f"set memory={2 * needed:.2g} or more, or use preconditioner=amg or a coarser mesh",
+        f"set memory={4 * needed:.2g} or more, or use preconditioner=amg or a coarser mesh",
     )
 
 

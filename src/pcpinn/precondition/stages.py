@@ -8,9 +8,10 @@ window are solved in the order of time, or each on its own, which is P of the pa
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ from torch import Tensor
 from ..discretize.spatial_form import SpatialForm
 from ..discretize.window import WindowMatrix
 from ..errors import PcpinnError
+from .dense_step import DenseSolver, dense_precision
 from .device_factors import FactorSolver
 from .polynomial import PolynomialSolver
 from .preconditioned import Preconditioned
@@ -47,6 +49,7 @@ class Stages(Preconditioning):
         polynomial_accuracy: relative residual that a polynomial must reach.
         coupled: P takes over from step to step what A does, as if the steps of a window were solved one after the other; if
             not, each step has its own P, and what the steps have to do with each other is left to the training.
+        room: bytes that dense inverses may take: in single precision, with corrections, where double does not fit.
     """
 
     drop_tolerance: float = 0.0
@@ -55,6 +58,7 @@ class Stages(Preconditioning):
     solves: Literal["auto", "factors", "dense", "polynomial"] = "auto"
     polynomial_accuracy: float = 0.05
     coupled: bool = True
+    room: float = field(default=math.inf, metadata={"hidden": True})
 
     name: ClassVar[str] = "stages"
     positive: ClassVar[tuple[str, ...]] = ("fill_factor", "polynomial_accuracy")
@@ -81,6 +85,26 @@ class Stages(Preconditioning):
     def exact(self) -> Stages:
         """The same with complete factors and all steps: for a solve, not for a training."""
         return self if self.coupled and not self.drop_tolerance else replace(self, drop_tolerance=0.0, coupled=True)
+
+    def may_be_dense(self, size: int, device: torch.device) -> bool:
+        """Whether systems of so many rows are inverted, if there is room."""
+        return self.solves == "dense" or (self.solves == "auto" and device.type == "cuda" and size <= _DENSE_ROWS)
+
+    def precision(self, form: SpatialForm, modes: Sequence[bool]) -> torch.dtype | None:
+        """That of dense inverses, one for each mode (whether it is complex); None where there are none.
+
+        Raises:
+            PcpinnError: when they are asked for and do not fit.
+        """
+        if not self.may_be_dense(form.size, form.device):
+            return None
+        found = dense_precision(form.size, modes, self.room)
+        if found is None and self.solves == "dense":
+            raise PcpinnError(
+                f"dense inverses of {len(modes)} matrices of {form.size} rows do not fit into the memory that is allowed",
+                "use solves=auto or factors, a coarser mesh, or raise memory",
+            )
+        return found
 
     def build(self, matrix: WindowMatrix) -> StageSolver:
         """P for a window.
@@ -112,8 +136,9 @@ class StageSolver:
         self._to = torch.from_numpy(to_modes.astype(complex)).to(space.device)
         self._from = torch.from_numpy(T[:, keep].astype(complex)).to(space.device)
         by_value, by_rate = matrix.mean()
+        precision = recipe.precision(space.form, [is_complex for _, is_complex in self._modes])
         self._solvers = [
-            _solver(by_value + (z * by_rate if is_complex else z.real * by_rate), recipe, space.form)
+            _solver(by_value + (z * by_rate if is_complex else z.real * by_rate), recipe, space.form, precision)
             for z, is_complex in self._modes
         ]
         self._free = torch.ones(space.size, dtype=torch.bool, device=space.device)
@@ -232,8 +257,8 @@ def window_residual(
 
 
 def _solver(
-    entries: Tensor, recipe: Stages, form: SpatialForm
-) -> _HostSolver | _DeviceSolver | _DenseSolver | PolynomialSolver:
+    entries: Tensor, recipe: Stages, form: SpatialForm, precision: torch.dtype | None
+) -> _HostSolver | _DeviceSolver | DenseSolver | PolynomialSolver:
     incomplete, on_gpu = recipe.drop_tolerance > 0, form.device.type == "cuda"
     auto = recipe.solves == "auto"
     if recipe.solves == "polynomial" or (auto and form.size > _SMALL and not incomplete):
@@ -245,18 +270,23 @@ def _solver(
             if found.error <= recipe.polynomial_accuracy or recipe.solves == "polynomial":
                 return found
     A = form.to_scipy(entries)
-    if recipe.solves == "dense" or (auto and on_gpu and form.size <= _DENSE_ROWS):
-        if not incomplete:
-            return _DenseSolver(A, form.device)
-        host = _HostSolver(A, recipe)
-        return _DenseSolver(host.product(), form.device, host.fill)
-    host = _HostSolver(A, recipe)
+    host = None if precision is not None and not incomplete else _HostSolver(A, recipe)
+    if precision is not None:
+        inverted, fill = (A, 0.0) if host is None else (host.product(), host.fill)
+        dense = DenseSolver(inverted, form.device, fill, precision)
+        if dense.exact:
+            return dense
+        if not auto:
+            raise PcpinnError(
+                "the matrix of a step is too ill-conditioned for an inverse in single precision, and no other fits",
+                "raise memory, take shorter steps, or use solves=factors",
+            )
+        del dense
+    host = host or _HostSolver(A, recipe)
     return _DeviceSolver(host, form.device) if auto and on_gpu and incomplete and host.is_real else host
 
 
-def _of_all(
-    solver: _HostSolver | _DeviceSolver | _DenseSolver | PolynomialSolver, r: Tensor, transpose: bool
-) -> Tensor:
+def _of_all(solver: _HostSolver | _DeviceSolver | DenseSolver | PolynomialSolver, r: Tensor, transpose: bool) -> Tensor:
     """Several right-hand sides (s, n) at once, where the solver can."""
     if isinstance(solver, PolynomialSolver):
         return torch.stack([solver.solve(row, transpose) for row in r])
@@ -285,7 +315,7 @@ class _HostSolver:
                 f"the factorisation of a step failed: {error}",
                 "check the boundary conditions; take shorter steps or lower drop_tolerance",
             ) from error
-        self.fill = (self.lu.L.nnz + self.lu.U.nnz) / A.nnz
+        self.fill = self.lu.nnz / A.nnz  # asked for L and U, scipy would keep copies of both
         self._dtype = A.dtype
 
     @property
@@ -315,26 +345,3 @@ class _DeviceSolver:
         """(n,) or (n, k) -> the same."""
         r = r.contiguous()
         return self._factors.apply_transpose(r) if transpose else self._factors.apply(r)
-
-
-class _DenseSolver:
-    """A dense inverse on a GPU: of A, or of the product of its incomplete factors."""
-
-    def __init__(self, A: sp.spmatrix, device: torch.device, fill: float = 0.0) -> None:
-        self.kind, self.fill = "dense inverse of the factors" if fill else "dense inverses", fill
-        A = A.tocoo()
-        dense = torch.zeros(
-            A.shape, dtype=torch.complex128 if np.iscomplexobj(A.data) else torch.float64, device=device
-        )
-        at = torch.from_numpy(np.stack([A.row, A.col]).astype(np.int64)).to(device)
-        dense[at[0], at[1]] = torch.from_numpy(A.data).to(device)
-        try:
-            self._inverse = torch.linalg.inv(dense)
-        except RuntimeError as error:
-            raise PcpinnError(
-                f"the matrix of a step cannot be inverted: {error}", "check the boundary conditions; take shorter steps"
-            ) from error
-
-    def solve(self, r: Tensor, transpose: bool) -> Tensor:
-        """(n,) or (n, k) -> the same."""
-        return (self._inverse.T if transpose else self._inverse) @ r.to(self._inverse.dtype)

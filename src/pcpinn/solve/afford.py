@@ -11,25 +11,34 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
 from ..discretize.in_time import Simplices, Slabs
-from ..environment import available_memory
+from ..environment import available_memory, free_on_gpu
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network.recipe import MLP
+from ..network.separated import LARGE
 from ..precondition import LU
 from ..problem.problem import Problem
 from ..train.gauss_newton import GaussNewton
-from .cost import MARGIN, iteration_seconds, judging_seconds, setup_seconds, system_bytes
+from .build import make_device
+from .cost import MARGIN, PROGRAM, iteration_seconds, judging_seconds, setup_seconds, system_bytes
 from .march.recipe import March
+from .march.room import Sizes, divided, forms_of, march_limit, part_of_optimiser, parts
 from .settings import Settings
 
 AFFORDABLE = {1: 10**6, 2: 400_000, 3: 80_000}  # degrees of freedom up to which errors are estimated unasked
-_PROGRAM = 0.15  # GiB, once it works
 _COPIES = 6.0  # of the weights: gradients, an optimiser's memory, trial values, checkpoints
 _USUAL_CELLS = 25  # along an axis, as `Meshing` has it
 _SIMPLICES = {1: 1.0, 2: 2.0, 3: 6.0}  # per cell of a grid
+_REMEDIES = {
+    "factors in P": "use solves=polynomial, or a coarser mesh",
+    "dense inverses in P": "use solves=factors, or a coarser mesh",
+    "least squares of the last layer": "take a smaller width or feature_count",
+    "features at the nodes": "take a smaller width or feature_count, or give memory, to have tables made a part at a time",
+}
 _SLOWEST = 86_400.0  # seconds that one iteration may take
 
 
@@ -61,14 +70,8 @@ def refuse_unaffordable(problem: Problem, settings: Settings, mesh: AnyMesh | No
     """
     if settings.run.force:
         return
-    found, free = needs(problem, settings, mesh, observed), available_memory()
-    total = sum(n.gib for n in found)
-    if free is not None and total > free:
-        worst = max(found, key=lambda n: n.gib)
-        raise PcpinnError(
-            f"this run needs about {total:.3g} GiB, and {free:.3g} GiB are free: {worst.what} take {worst.gib:.3g} GiB",
-            f"{worst.remedy}, or try all the same with --force (force=true)",
-        )
+    found = needs(problem, settings, mesh, observed)
+    _refuse_memory(found, settings)
     found_cost = predicted(problem, settings, mesh)
     if found_cost.iteration_s > _SLOWEST:
         raise PcpinnError(
@@ -85,6 +88,23 @@ def refuse_unaffordable(problem: Problem, settings: Settings, mesh: AnyMesh | No
                 f"allow more time (time_limit={math.ceil(3 * seconds)}), take a smaller network or fewer cells, "
                 "or try all the same with --force (force=true)",
             )
+
+
+def _refuse_memory(found: list[Need], settings: Settings) -> None:
+    """Refuse parts that are more than the run may take, or than there is."""
+    total, worst = sum(n.gib for n in found), max(found, key=lambda n: n.gib)
+    needed = f"this run needs about {total:.3g} GiB"
+    takes = f"{worst.what} take {worst.gib:.3g} GiB"
+    anyway = "or try all the same with --force (force=true)"
+    allowed = settings.run.memory
+    if allowed is not None and settings.run.accuracy is None and total > allowed:
+        enough = f"allow memory={math.ceil(1.1 * total)}, or {worst.remedy}"
+        raise PcpinnError(f"{needed}, and memory={allowed:g} are allowed: {takes}", f"{enough}, {anyway}")
+    free = available_memory()
+    if make_device(settings.run.device).type == "cuda":
+        free = None if free is None else free + free_on_gpu()  # what is held where is not told apart here
+    if free is not None and total > free:
+        raise PcpinnError(f"{needed}, and {free:.3g} GiB are free: {takes}", f"{worst.remedy}, {anyway}")
 
 
 @dataclass(frozen=True)
@@ -135,8 +155,9 @@ def needs(problem: Problem, settings: Settings, mesh: AnyMesh | None = None, obs
     weights = _weights(problem, settings)
     inputs, d = _inputs(problem, settings), _dimension(problem, settings)
     _, nodes = _nodes(problem, settings, mesh)
+    marches = isinstance(settings.recipes.get("time"), March)
     result = [
-        Need("the program and its libraries", _PROGRAM, "use a machine with more memory"),
+        Need("the program and its libraries", PROGRAM, "use a machine with more memory"),
         Need(f"{weights:.3g} weights", _COPIES * 8 * weights / 2**30, "take a smaller width, depth or feature_count"),
     ]
     points = getattr(settings.recipes.get("loss"), "collocation", None) or 0
@@ -150,13 +171,18 @@ def needs(problem: Problem, settings: Settings, mesh: AnyMesh | None = None, obs
         result.append(
             Need(
                 f"{dofs:.3g} degrees of freedom",
-                system_bytes(max(dofs, _finer(dofs, settings, d)), d) / 2**30,
+                system_bytes(max(dofs, 0.0 if marches else _finer(dofs, settings, d)), d) / 2**30,
                 "take fewer cells or steps, or a lower degree",
             )
         )
-        result.append(Need("features at the nodes", 8 * nodes * inputs / 2**30, "take a smaller feature_count"))
+        if not marches:
+            result.append(Need("features at the nodes", 8 * nodes * inputs / 2**30, "take a smaller feature_count"))
     recipe = settings.recipes.get("time")
     if isinstance(recipe, March):
+        device = make_device(settings.run.device)
+        sizes = march_sizes(problem, settings, device, mesh)
+        tables = parts(sizes, divided(march_limit(settings.run, device), sizes))
+        result += [Need(what, tables[what] / 2**30, remedy) for what, remedy in _REMEDIES.items()]
         kept = recipe.steps / recipe.window * weights
         result.append(Need(f"the networks of {recipe.steps:.3g} steps", 8 * kept / 2**30, "take fewer steps"))
     if observed:
@@ -165,11 +191,38 @@ def needs(problem: Problem, settings: Settings, mesh: AnyMesh | None = None, obs
     return result
 
 
+def march_sizes(problem: Problem, settings: Settings, device: torch.device, mesh: AnyMesh | None = None) -> Sizes:
+    """What the memory of a march on a device is going to depend on."""
+    time, network = settings.time, settings.recipes.get("network")
+    levels, deep = time.order * time.window, not isinstance(network, MLP) or network.depth > 0
+    points = _nodes(problem, settings, mesh)[1] / levels
+    inputs = round(_inputs(problem, settings))
+    return Sizes(
+        points,
+        points * problem.components,
+        levels,
+        _dimension(problem, settings),
+        inputs,
+        network.width if isinstance(network, MLP) and deep else inputs,
+        deep,
+        *forms_of(settings.preconditioner, round(points * problem.components), time.order, device),
+        separated=not deep
+        and getattr(network, "features", None) in ("waves", "cosines")
+        and getattr(settings.recipes.get("mesh"), "cells", None) is not None
+        and points * inputs > LARGE,
+        trained=part_of_optimiser(settings),
+    )
+
+
 def _inputs(problem: Problem, settings: Settings) -> float:
     """What the first layer sees, about."""
     recipe, d = settings.recipes.get("network"), problem.domain.dimension
+    d -= isinstance(settings.recipes.get("time"), March)
     if not isinstance(recipe, MLP):
         return float(d)
+    if recipe.features in ("waves", "cosines"):
+        ball = {1: 2.0, 2: math.pi, 3: 4 * math.pi / 3}[min(d, 3)] * float(recipe.feature_count) ** min(d, 3)
+        return ball if recipe.features == "waves" else ball / 2 ** min(d, 3) + 1
     per_axis = {"log": d, "series": d, "gaussian": 1}.get(recipe.features, 0)
     return d + 2.0 * per_axis * recipe.feature_count
 

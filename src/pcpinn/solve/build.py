@@ -83,7 +83,7 @@ def refuse_free(problem: Problem) -> None:
 def make_preconditioner(settings: Settings, discretisation: Discretisation) -> Any:
     """P for a discretisation, with refinement if asked for; or the wish for an ILU of a given quality."""
     recipe = settings.preconditioner
-    fitted = recipe.fitted(discretisation, settings.run.memory)
+    fitted = recipe.fitted(discretisation, settings.run.for_preconditioner)
     if isinstance(recipe, Schwarz):  # refines by its own rows
         return fitted
     return Refined(fitted, recipe.refinement) if recipe.refinement else fitted
@@ -197,11 +197,11 @@ def make_optimiser(settings: Settings, network: Network, nodes: int | None) -> t
     Raises:
         PcpinnError: when Gauss-Newton's matrix does not fit into memory.
     """
-    optimiser: Optimiser = settings.optimiser.fitted(settings.run.memory)
+    optimiser: Optimiser = settings.optimiser.fitted(settings.run.for_optimiser)
     if settings.asked.get("optimiser") not in (None, "auto"):
         return optimiser, "asked for"
     if isinstance(optimiser, GaussNewton) and nodes is not None:
-        matrix, rows = choose_form(optimiser, network.parameter_count, nodes, network.theta.device)
+        matrix, rows = choose_form(optimiser, network.parameter_count, nodes, network.theta.device, in_parts=True)
         return optimiser, f"P^-1 A is near the identity; matrix {matrix} on {rows} of {nodes} degrees of freedom"
     P = settings.recipes.get("preconditioner")
     return (

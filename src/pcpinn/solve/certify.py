@@ -146,7 +146,7 @@ def estimate_error(
     preconditioner: Any = ILU(drop_tolerance=1e-4, fill_factor=30.0)
     if by_slabs:
         of_slabs = Separable() if settings.time.scheme == "galerkin" else TimeOrder()
-        preconditioner = of_slabs.fitted(form, settings.run.memory)
+        preconditioner = of_slabs.fitted(form, settings.run.for_preconditioner)
     state = preconditioner.build(system.A)
     # A few Krylov steps bring P^-1 r nearer to A^-1 r where P alone is not good enough.
     error = solve_krylov(system.A, r, lambda v: preconditioner.apply(state, v), tolerance=1e-3)

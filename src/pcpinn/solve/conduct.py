@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..clock import Clock
 from ..discretize.wellposed import refuse_overdetermined
-from ..environment import describe_environment, peak_memory
+from ..environment import describe_environment, limit_gpu, peak_memory
 from ..errors import PcpinnError
 from ..files import clear_leftovers
 from ..lock import lock_folder, unlock_folder
@@ -107,6 +107,7 @@ class Run:
             if self._lock is not None:
                 clear_leftovers(self.out)
         self.device = make_device(settings.run.device)
+        limit_gpu(self.device, settings.run.memory)
 
     def _lock_folder(self) -> None:
         """Until the result is there, or this run is forgotten.

@@ -6,6 +6,7 @@ faster; what is refused or left out for these figures is so with a margin.
 
 from __future__ import annotations
 
+PROGRAM = 0.4  # GiB of the program and its libraries, once it works
 MARGIN = 3.0  # a stage is refused for a time that is so many times the predicted one
 _STARTING, _BEGINNING = 0.15, 0.1  # seconds of any set-up, and of any estimate
 # seconds of a stage: factor and exponent of the degrees of freedom, by dimension
@@ -13,6 +14,7 @@ _COMPLETE = {1: (8e-6, 1.0), 2: (8.5e-7, 1.35), 3: (1.5e-7, 1.7)}
 _INCOMPLETE = {1: (1.2e-5, 1.0), 2: (2e-6, 1.35), 3: (2.4e-5, 1.25)}
 _JUDGING = {1: (5e-6, 1.0), 2: (1.15e-6, 1.35), 3: (1e-5, 1.3)}
 _BYTES = {1: 2_000.0, 2: 5_500.0, 3: 16_000.0}  # per degree of freedom: matrix, P, copies while they are made
+_ENTRIES = {1: (40.0, 0.0), 2: (11.0, 0.4), 3: (3.0, 0.6)}  # of complete factors per degree of freedom
 _FLOPS = 2.7e10  # per second
 _PASSES = 200.0  # operations per degree of freedom and weight, beside those of Gauss-Newton's matrix
 _ROWS = 4.0  # of Gauss-Newton's matrix per weight, at most
@@ -41,6 +43,11 @@ def iteration_seconds(dofs: float, weights: float, second_order: bool) -> float:
 def system_bytes(dofs: float, dimension: int) -> float:
     """Of a matrix with its P."""
     return _BYTES[dimension] * dofs
+
+
+def factor_bytes(dofs: float, dimension: int, is_complex: bool) -> float:
+    """Of complete factors on the host: values, and where they stand."""
+    return (20 if is_complex else 12) * dofs * _power(_ENTRIES[dimension], dofs)
 
 
 def _power(of: tuple[float, float], dofs: float) -> float:

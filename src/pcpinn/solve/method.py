@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -22,6 +23,8 @@ from .recipes import NewtonMethod, Residual
 
 SLOTS = ("time", "mesh", "preconditioner", "network", "optimiser", "newton", "loss", "run")
 
+_USUAL_MEMORY = 4.0  # GiB
+OPTIMISERS_PART = 0.375  # of the memory that a run may take
 _FINEST = 1e-8  # accuracies below are lost in rounding errors of the discretisation
 ALL_FIXED = {"accuracy": "this method has settings alone; accuracy is for method=pcpinn"}
 
@@ -45,8 +48,9 @@ class Options(Recipe):
             then returns what it has, after one step of its training at least; a march with given steps, which has no answer
             before its end, stops with an error and can be continued with `pcpinn resume`. A set-up, or an iteration, that is
             going to take three times as long by itself is refused, and an error estimate that would take longer is left out.
-        memory: GiB that the preconditioner and Gauss-Newton's matrices may each take (the latter a quarter of a GPU's memory
-            if that is more).
+        memory: GiB that the run may take, of the GPU if it is on one, else of the host: tables that do not fit are made a part
+            at a time or kept in single precision, and a run that cannot do with it is refused before it begins. None: P is
+            planned with 4 GiB, Gauss-Newton's matrices with 4 or a quarter of a GPU's memory, and tables are kept.
         certify: estimate the total error on a finer discretisation at the end.
         checkpoint_every: seconds between two checkpoints.
         force: begin though the run seems to need more memory than there is, or a day for each iteration.
@@ -57,7 +61,7 @@ class Options(Recipe):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["float64", "float32"] = "float64"
     time_limit: float = float("inf")
-    memory: float = 4.0
+    memory: float | None = None
     certify: bool = True
     checkpoint_every: float = 10.0
     force: bool = False
@@ -78,6 +82,26 @@ class Options(Recipe):
             )
         if abs(self.seed) >= 2**63:
             raise PcpinnError(f"seed={self.seed} is too large", "take one below 2^63")
+
+    @property
+    def planned(self) -> float:
+        """GiB that meshes and P are planned with."""
+        return _USUAL_MEMORY if self.memory is None else self.memory
+
+    @property
+    def for_preconditioner(self) -> float:
+        """GiB for P: a half of what is allowed."""
+        return _USUAL_MEMORY if self.memory is None else 0.5 * self.memory
+
+    @property
+    def for_optimiser(self) -> float | None:
+        """GiB for the matrices of an optimiser; None where it may decide by itself."""
+        return None if self.memory is None else OPTIMISERS_PART * self.memory
+
+    @property
+    def limit(self) -> float:
+        """Bytes that the run may take; infinite without a limit."""
+        return math.inf if self.memory is None else self.memory * 2**30
 
 
 RUNS: Registry[type[Recipe]] = Registry("set of options", "runs")

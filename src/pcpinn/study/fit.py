@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
 
 
 def linear_fit(x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray) -> dict[str, float | None]:
@@ -15,6 +14,8 @@ def linear_fit(x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray)
     x, y = x[good], y[good]
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return {"slope": None, "intercept": None, "r": None, "rank": None}
+    from scipy import stats  # here: every command line would wait for it
+
     slope, intercept = np.polyfit(x, y, 1)
     return {
         "slope": float(slope),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import torch
@@ -33,9 +33,9 @@ class Primal:
         self._damped = _Damped(H, scale)
 
     @classmethod
-    def of_rows(cls, J: Tensor) -> Primal:
-        """For rows J (m, p)."""
-        H = gram(J).to(torch.float64)
+    def of_parts(cls, parts: Iterable[Tensor]) -> Primal:
+        """For rows J (m, p), given a part at a time."""
+        H = gram_of_parts(parts)
         return cls(H, float(H.diagonal().mean()))
 
     def solve(self, gradient: Tensor, damping: float) -> Tensor | None:
@@ -62,7 +62,7 @@ class Dual:
 
 def of_rows(J: Tensor) -> Primal | Dual:
     """For rows J (m, p), whichever matrix is smaller."""
-    return Primal.of_rows(J) if len(J) > J.shape[1] else Dual(J)
+    return Primal.of_parts([J]) if len(J) > J.shape[1] else Dual(J)
 
 
 class SharedPrimal:
@@ -71,9 +71,9 @@ class SharedPrimal:
     Each member adds up its own rows; the first one solves and tells the others, so that all go on from the same bits.
     """
 
-    def __init__(self, J: Tensor, team: Team) -> None:
+    def __init__(self, parts: Iterable[Tensor], team: Team) -> None:
         self._team = team
-        H = team.sum(gram(J.to(torch.float64)))
+        H = team.sum(gram_of_parts(J.to(torch.float64) for J in parts))
         self._own = Primal(H, float(H.diagonal().mean()))
         self.scale = self._own.scale
 
@@ -87,9 +87,14 @@ class SharedPrimal:
         return None if bool(torch.isnan(answer).any()) else answer
 
 
-def of_shared_rows(J: Tensor, team: Team) -> SharedPrimal:
-    """For the rows J (m, p) of each member."""
-    return SharedPrimal(J, team)
+def gram_of_parts(parts: Iterable[Tensor]) -> Tensor:
+    """J^T J (p, p) in double precision, of rows J (m, p) that come a part at a time; there is at least one."""
+    total: Tensor | None = None
+    for J in parts:
+        H = gram(J).to(torch.float64)
+        total = H if total is None else total.add_(H)
+    assert total is not None
+    return total
 
 
 class MatrixFree:

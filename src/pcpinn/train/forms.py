@@ -10,32 +10,47 @@ from ..team import ALONE, Team
 from .model import Forms
 from .optimiser import State
 
+_USUAL = 4.0  # GiB
+_FEW_ROWS = 1024  # of a Jacobian, at least, at a time
 
-def choose_form(recipe: Forms, p: int, n: int, device: torch.device, primal: bool = False) -> tuple[str, int]:
+
+def choose_form(
+    recipe: Forms, p: int, n: int, device: torch.device, primal: bool = False, in_parts: bool = False
+) -> tuple[str, int]:
     """The form and the number of rows for p weights and n nodes; `primal` where the matrix must be (p, p).
+
+    With `in_parts` a Gram matrix (p, p) is added up from few rows at a time where all of them do not fit (`rows_at_once`).
 
     Raises:
         PcpinnError: when the form asked for does not fit into memory.
     """
     rows = n if recipe.matrix == "exact" else min(n, recipe.sample or max(4 * p, 4000))
     smaller = p if primal else min(p, rows)
-    needed = 8 * (rows * p + 3 * smaller**2) / 2**30
-    allowed = max(recipe.memory, _gpu_share(device))
-    if recipe.matrix == "matrix-free" or (recipe.matrix == "auto" and needed > allowed):
+    held = min(rows, _FEW_ROWS) if in_parts and smaller == p and recipe.matrix != "exact" else rows
+    needed = 8 * (held * p + 3 * smaller**2) / 2**30
+    most = allowed(recipe, device)
+    if recipe.matrix == "matrix-free" or (recipe.matrix == "auto" and needed > most):
         return "matrix-free", rows
-    if needed > allowed:
+    if needed > most:
         raise PcpinnError(
             f"Gauss-Newton's {recipe.matrix} matrix needs {needed:.1f} GiB for {p} weights and {rows} nodes",
-            f"use matrix=matrix-free, a smaller sample or network, or raise memory (now {allowed:g})",
+            f"use matrix=matrix-free, a smaller sample or network, or raise memory (now {most:g} GiB for these)",
         )
     return ("gram" if recipe.matrix == "auto" else recipe.matrix), rows
 
 
-def _gpu_share(device: torch.device) -> float:
-    """A quarter of a GPU's memory in GiB: products in place of matrices cost far more iterations than memory is worth."""
+def rows_at_once(recipe: Forms, p: int, device: torch.device) -> int:
+    """How many rows of a Jacobian fit beside a Gram matrix (p, p), its copy with damping and the factors of that."""
+    return max(_FEW_ROWS, int((allowed(recipe, device) * 2**30 / 8 - 3 * p**2) / p))
+
+
+def allowed(recipe: Forms, device: torch.device) -> float:
+    """GiB. A quarter of a GPU's memory is usual: products in place of matrices cost far more iterations than memory is worth."""
+    if recipe.memory is not None:
+        return recipe.memory
     if device.type != "cuda":
-        return 0.0
-    return torch.cuda.get_device_properties(device).total_memory / 2**32
+        return _USUAL
+    return max(_USUAL, torch.cuda.get_device_properties(device).total_memory / 2**32)
 
 
 def sample_rows(

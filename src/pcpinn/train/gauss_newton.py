@@ -39,7 +39,7 @@ class GaussNewton(Optimiser):
         damping: initial damping, relative to the mean diagonal of H.
         accelerate: follow the path to second order (geodesic acceleration, Transtrum and Sethna 2012): one more solve with
             the same matrix, and a third of the iterations.
-        memory: GiB that the matrices of a step may take; on a GPU a quarter of its memory if that is more.
+        memory: GiB that the matrices of a step may take; None for 4, on a GPU a quarter of its memory if that is more.
         even: part of the sample that is drawn evenly over the nodes instead, for solutions that are singular where these are
             dense.
     """
@@ -48,7 +48,7 @@ class GaussNewton(Optimiser):
     sample: int = 0
     damping: float = 1e-2
     accelerate: bool = True
-    memory: float = field(default=4.0, metadata={"hidden": True})
+    memory: float | None = field(default=None, metadata={"hidden": True})
     even: float = 0.0
 
     name: ClassVar[str] = "gauss-newton"
@@ -69,8 +69,8 @@ class GaussNewton(Optimiser):
         if self.even and self.matrix == "exact":
             raise PcpinnError("matrix=exact is on all nodes, so even is not read", "leave even out, or use matrix=gram")
 
-    def fitted(self, memory: float) -> GaussNewton:
-        """With the memory that the run may use."""
+    def fitted(self, memory: float | None) -> GaussNewton:
+        """With the memory that the run lets it take."""
         return replace(self, memory=memory)
 
     def start(self, problem: Loss, seed: int) -> State:

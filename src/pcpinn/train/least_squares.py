@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -12,11 +13,10 @@ from ..discretize.equation import Nodes, TensorNodes
 from ..errors import PcpinnError
 from ..network.placed import PlacedNetwork
 from ..network.protocol import Network, Placed, no_layers
-from ..network.separated import Separated
 from ..precondition.preconditioned import Preconditioned
-from .curvature import Curvature, MatrixFree, of_rows, of_shared_rows
+from .curvature import Curvature, MatrixFree, Primal, SharedPrimal, of_rows
 from .damping import Nielsen
-from .forms import choose_form, sample_rows
+from .forms import choose_form, rows_at_once, sample_rows
 from .loss import Loss
 from .model import Forms, Model
 from .optimiser import State
@@ -93,15 +93,15 @@ class LeastSquares(Loss):
         """(M, outputs) at the points -> (N,) at the degrees of freedom."""
         return values[:, 0] if self._in_order else values[self.point_of, self.component_of]
 
-    def features(self) -> Tensor | Separated:
-        """What the last layer sees at the points: (M, width).
+    def features(self) -> PlacedNetwork:
+        """What the last layer sees at the points, a table of M rows.
 
         Raises:
             PcpinnError: for a network that does not show its layers.
         """
         if not isinstance(self._placed, PlacedNetwork):
             raise no_layers(self.network, "solving for the last layer")
-        return self._placed.features()
+        return self._placed
 
     def residual(self) -> Tensor:
         """(N,), differentiable in theta."""
@@ -148,7 +148,7 @@ class LeastSquares(Loss):
         Raises:
             PcpinnError: when the form asked for does not fit into memory.
         """
-        return choose_form(recipe, self.network.parameter_count, self.size, self.points.device, self._shared)
+        return choose_form(recipe, self.network.parameter_count, self.size, self.points.device, self._shared, True)
 
     def model_here(self, recipe: Forms, state: State) -> Model:
         """At the present weights; draws the nodes of a Gram matrix."""
@@ -166,17 +166,26 @@ class LeastSquares(Loss):
         form, m = self.resolve(recipe)
         if form == "exact":
             rows_of_all = self.operator.apply(self.jacobian()) * self.scale
-            return of_shared_rows(rows_of_all, self.team) if self._shared else of_rows(rows_of_all)
+            return SharedPrimal([rows_of_all], self.team) if self._shared else of_rows(rows_of_all)
         sample = sample_rows(self.weights, m, state, recipe.even, self.team, self.size)
         rows, weights = sample or (None, self.weights)
         factor = weights.sqrt() * self.scale
         if form == "matrix-free":
             return self._matrix_free(rows, factor)
+        at_once = rows_at_once(recipe, self.network.parameter_count, self.points.device)
         if self._shared:  # in double precision: what is left of a float32 sum depends on how rows are dealt out
-            return of_shared_rows(self.jacobian(rows).mul_(factor[:, None]), self.team)
+            return SharedPrimal(self._jacobians(rows, factor, at_once), self.team)
         on_cpu = self.points.device.type == "cpu"
         dtype = torch.float32 if on_cpu and float(state["damping"]) > _SINGLE_ABOVE else factor.dtype
+        if m > max(at_once, self.network.parameter_count):
+            return Primal.of_parts(self._jacobians(rows, factor.to(dtype), at_once))
         return of_rows(self.jacobian(rows, dtype).mul_(factor.to(dtype)[:, None]))
+
+    def _jacobians(self, rows: Tensor | None, factor: Tensor, at_once: int) -> Iterator[Tensor]:
+        """Rows of the network's Jacobian, times a factor each, a part at a time."""
+        rows = torch.arange(len(factor), device=factor.device) if rows is None else rows
+        for own, times in zip(rows.split(at_once), factor.split(at_once), strict=True):
+            yield self.jacobian(own, factor.dtype).mul_(times[:, None])
 
     def _matrix_free(self, rows: Tensor | None, factor: Tensor) -> MatrixFree:
         theta = self.theta.detach()

@@ -29,8 +29,8 @@ class Forms(Protocol):
         """Part of the rows that is drawn evenly over the nodes."""
 
     @property
-    def memory(self) -> float:
-        """What the matrices of a step may take."""
+    def memory(self) -> float | None:
+        """GiB that the matrices of a step may take; None for the usual."""
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ class Optimiser(Recipe, ABC):
     not_negative: ClassVar[tuple[str, ...]] = ("iterations", "patience")
     usual_patience: ClassVar[int] = 0
 
-    def fitted(self, memory: float) -> Optimiser:
-        """The optimiser for a run that may use `memory` GiB; by default itself."""
+    def fitted(self, memory: float | None) -> Optimiser:
+        """The optimiser for a run that lets it take `memory` GiB, or what it thinks right; by default itself."""
         return self
 
     @abstractmethod

@@ -78,11 +78,12 @@ def test_a_march_that_is_too_slow_is_done_on_a_coarser_plan(monkeypatch):
 
 
 def test_a_march_without_any_time_says_how_much_it_needs(monkeypatch, tmp_path, capfd):
-    slow_windows(monkeypatch, 0.5)
     (tmp_path / "heat.py").write_text(FILE)
     file, folder = tmp_path / "heat.py", tmp_path / "run"
     options = ("--accuracy", "1e-2", "--device", "cpu", "--set", "time_limit=2.5", "--json", "--out", folder)
-    code, out, err = run(capfd, "solve", file, *options)
+    with monkeypatch.context() as slowly:
+        slow_windows(slowly, 0.5)
+        code, out, err = run(capfd, "solve", file, *options)
     assert code == 3
     verdict = json.loads(out)["verdict"]
     assert (verdict["asked"], verdict["reached"], verdict["estimate"]) == (0.01, False, None)

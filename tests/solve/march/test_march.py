@@ -98,10 +98,10 @@ def test_differentiable_in_space_and_time(linear):
     [
         {"time": "march", "window": 3},
         {"time": "march", "window": 3, "causality": 10.0},
-        {"time": "march", "window": 2, "scheme": "bdf2"},
-        {"scheme": "crank-nicolson"},
+        {"time": "march", "window": 2, "scheme": "bdf2", "order": 1},
+        {"scheme": "crank-nicolson", "order": 1},
         {"scheme": "gauss"},
-        {"scheme": "euler", "steps": 12, "time": "march", "window": 4},
+        {"scheme": "euler", "order": 1, "steps": 12, "time": "march", "window": 4},
         {"linearisation": "linear-part"},
         {"halvings": 2},
     ],
@@ -123,7 +123,7 @@ def test_training_takes_over_where_the_last_layer_is_not_enough():
 
 def test_adam_steps_as_in_the_paper():
     settings = dict(**SMALL | {"head_steps": 0, "optimiser": "adam", "iterations": 300, "start_iterations": 1500,
-                                   "scheme": "euler", "linearisation": "linear-part", "newton_iterations": 3,
+                                   "scheme": "euler", "order": 1, "linearisation": "linear-part", "newton_iterations": 3,
                                    "learning_rate": 3e-3})  # fmt: skip
     assert solve(logistic(), settings).errors["training"] < 0.03
 

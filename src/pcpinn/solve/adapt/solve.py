@@ -71,7 +71,7 @@ def solve_adaptively(
             "leave start= out",
         )
     seconds = settings.run.time_limit
-    limits = Limits(seconds if math.isfinite(seconds) else USUAL_LIMIT, settings.run.memory, own.clock)
+    limits = Limits(seconds if math.isfinite(seconds) else USUAL_LIMIT, settings.run.planned, own.clock)
     refuse_unaffordable(problem, settings, first)
     own.begin(first)
     if resume and out is not None and (out / "mesh.safetensors").exists():

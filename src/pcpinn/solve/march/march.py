@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from ...errors import PcpinnError
 from ...mesh.slab_mesh import AnyMesh, SlabMesh
 from ...network.dense import DenseNetwork
 from ...network.marched import MarchedNetwork, Plan
-from ...precondition import Schwarz
+from ...precondition import Schwarz, Stages
 from ...precondition.window_parts import fitted_to_levels
 from ...problem.field import component_names
 from ...problem.problem import Problem
@@ -39,6 +40,7 @@ from .descent import DescentSolver
 from .errors import MarchErrors
 from .kept import KeptP
 from .report import WindowReport
+from .room import Sizes, divided, forms_of, march_limit, part_of_optimiser
 from .start import fit_start, guesses_for, refit_start, space_weights, spread_biases
 from .training import WindowTrainer, WindowTraining
 from .window import WindowSolver
@@ -115,7 +117,7 @@ def march(
     if not thetas:
         progress.stage("initial values")
         try:
-            thetas = [fit_start(network, space, plan, initial, settings, progress, deadline)]
+            thetas = [fit_start(network, space, plan, initial, settings, progress, deadline, trainer)]
         except OutOfTime:
             raise MarchStopped(options.time_limit, 0, len(windows), training.seconds, kept=False) from None
     errors = MarchErrors(space, plan, mesh.times, reference, recipe.split_errors, recipe.refresh)
@@ -163,7 +165,7 @@ def march(
                         ) from None
                     raise
                 if first and (values := space.first_values(plan.steps, trainer.values())) is not None:
-                    thetas[0] = refit_start(network, thetas[0], space, plan, values, settings)
+                    thetas[0] = refit_start(network, thetas[0], space, plan, values, settings, trainer)
                 reports.append(report)
                 thetas.append(network.theta.detach().clone())
             U = trainer.values()
@@ -274,13 +276,32 @@ def _window_solver(
         seed=settings.run.seed,
     )
     shards = fitted_to_levels(P, space, plan.layers).shards if isinstance(P, Schwarz) else None
-    trainer = WindowTrainer(space, network, plan.layers, training, shards)
+    rooms = divided(march_limit(settings.run, space.device), _sizes(space, network, plan, settings))
+    trainer = WindowTrainer(space, network, plan.layers, training, shards, rooms)
+    if isinstance(P, Stages):
+        P = replace(P, room=rooms.inverses)
     weights = np.outer(Layers(plan.steps, times).weights, space_weights(space, settings)).ravel()
     linear_part = recipe.linearisation != "newton"
     kept = KeptP(P, P.refinement, constant=space.form.constant or linear_part)
     if recipe.linearisation == "none":
         return DescentSolver(trainer, kept, weights, recipe.tolerance, recipe.cold_iterations, progress)
     return WindowSolver(trainer, kept, weights, recipe.tolerance, recipe.newton_iterations, linear_part)
+
+
+def _sizes(space: MarchSpace, network: DenseNetwork, plan: Plan, settings: Settings) -> Sizes:
+    shapes, P, points = network.layer_shapes, settings.preconditioner, space.nodes(1).points
+    return Sizes(
+        len(points),
+        space.size,
+        plan.layers,
+        space.form.space.mesh.dimension,
+        shapes[0][1],
+        shapes[-1][1],
+        len(shapes) > 1,
+        *forms_of(P, space.size, plan.layers // plan.per_window, space.device),
+        separated=network.separated(torch.as_tensor(points).to(network.theta)) is not None,
+        trained=part_of_optimiser(settings),
+    )
 
 
 def _describe(

@@ -6,19 +6,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...discretize.equation import Nodes
 from ...discretize.window import MarchSpace
 from ...network.dense import DenseNetwork
 from ...network.marched import Plan
+from ...network.placed import PlacedNetwork
 from ...precondition import Schwarz, misfit
 from ...precondition.window_parts import fitted_to_levels
 from ...progress import Progress
 from ...team import ALONE
 from ...train import LeastSquares, Stopping, rescale_outputs, train
-from ...train.heads import HeadSolver
 from ..build import make_optimiser
 from ..loss import scaled_weights
 from ..settings import Settings
 from .deadline import Deadline
+from .training import WindowTrainer
 
 _REFITS = 3  # least-squares steps: damping takes a little from each
 
@@ -47,14 +49,17 @@ def fit_start(
     settings: Settings,
     progress: Progress,
     deadline: Deadline,
+    trainer: WindowTrainer,
 ) -> Tensor:
     """Train the network on the initial values, in one head; all heads get its weights.
+
+    Features and least squares are those of the trainer, where it has them for the same points.
 
     Raises:
         OutOfTime: when the time limit is over before that.
     """
     one = _single_head(network, network.theta.detach(), plan)
-    loss = _of_start(one, space, initial, settings)
+    loss = _of_start(one, space, initial, settings, trainer)
     rescale_outputs(one, loss.operator)
     optimiser, _ = make_optimiser(settings, one, loss.size)
     stopping = Stopping(
@@ -63,7 +68,7 @@ def fit_start(
         deadline.left,
         settings.optimiser.patience or 0,
     )
-    heads = HeadSolver()
+    heads = trainer.heads
     if settings.time.head_steps:
         heads.step(loss)
     if settings.time.start_iterations:
@@ -79,7 +84,13 @@ def fit_start(
 
 
 def refit_start(
-    network: DenseNetwork, theta: Tensor, space: MarchSpace, plan: Plan, values: Tensor, settings: Settings
+    network: DenseNetwork,
+    theta: Tensor,
+    space: MarchSpace,
+    plan: Plan,
+    values: Tensor,
+    settings: Settings,
+    trainer: WindowTrainer,
 ) -> Tensor:
     """The weights theta of the start with another last layer: values (n,) of some fields are known after the first step only."""
     one = _single_head(network, theta, plan)
@@ -88,13 +99,15 @@ def refit_start(
             own.copy_(whole[: plan.components])
         if not network.output_scale.ndim:
             one.output_scale.copy_(network.output_scale)
-    loss, heads = _of_start(one, space, values, settings), HeadSolver()
+    loss = _of_start(one, space, values, settings, trainer)
     for _ in range(_REFITS):
-        heads.step(loss, afresh=False)
+        trainer.heads.step(loss, afresh=False)
     return _in_all_heads(network, one, plan)
 
 
-def _of_start(one: DenseNetwork, space: MarchSpace, values: Tensor, settings: Settings) -> LeastSquares:
+def _of_start(
+    one: DenseNetwork, space: MarchSpace, values: Tensor, settings: Settings, trainer: WindowTrainer
+) -> LeastSquares:
     """How far a network of one time level is from values (n,)."""
     here, team = None, ALONE
     if isinstance(P := settings.preconditioner, Schwarz):
@@ -102,7 +115,8 @@ def _of_start(one: DenseNetwork, space: MarchSpace, values: Tensor, settings: Se
         here, team = fitted.shards.here, fitted.team
     weights, theta = space_weights(space, settings), one.theta
     operator = misfit(values.cpu().numpy(), weights, theta.dtype, theta.device, here=here, team=team)
-    return LeastSquares(one, space.nodes(1).at(here), operator)
+    own = space.nodes(1).at(here)
+    return LeastSquares(one, own, operator, placed=_placed_alike(one, own, trainer))
 
 
 def _in_all_heads(network: DenseNetwork, one: DenseNetwork, plan: Plan) -> Tensor:
@@ -113,6 +127,13 @@ def _in_all_heads(network: DenseNetwork, one: DenseNetwork, plan: Plan) -> Tenso
     for own, repeated in zip(one.layers(theta)[-1], network.layers(whole)[-1], strict=True):
         repeated.copy_(own.repeat(plan.layers, *(1,) * (own.ndim - 1)))
     return whole
+
+
+def _placed_alike(one: DenseNetwork, nodes: Nodes, trainer: WindowTrainer) -> PlacedNetwork:
+    """A network with the features of the trainer's at nodes that are the trainer's, too, unless parts are dealt out otherwise."""
+    points, known = torch.as_tensor(nodes.points).to(one.theta), trainer.placed
+    same = points.shape == known.points.shape and torch.equal(points, known.points)
+    return PlacedNetwork(one, points, known.room, known.encoded if same else None)
 
 
 def _single_head(network: DenseNetwork, theta: Tensor, plan: Plan) -> DenseNetwork:

@@ -19,6 +19,7 @@ from ...train.causal import CausalLoss
 from ...train.heads import HeadSolver
 from .causality import causal_residual
 from .deadline import Deadline, OutOfTime
+from .room import Rooms
 
 _CAUSAL_ROUNDS = 20  # so often Gauss-Newton's causal weights are renewed in a training
 
@@ -51,10 +52,12 @@ class WindowTrainer:
         layers: time levels L of a window.
         own: how.
         shards: which degrees of freedom this process holds, with a P in parts; None for all.
+        rooms: bytes for its tables.
 
     Attributes:
         iterations: of the optimiser so far.
         damping: of Gauss-Newton after its last use (nan: none yet), where the next window begins.
+        placed: the network at the nodes; heads: least squares for its last layer.
     """
 
     def __init__(
@@ -64,18 +67,20 @@ class WindowTrainer:
         layers: int,
         own: WindowTraining,
         shards: Shards | None = None,
+        rooms: Rooms | None = None,
     ) -> None:
         self.space, self.network, self.own, self._shards = space, network, own, shards
         self.nodes = space.nodes(layers).at(None if shards is None else shards.here)
         self.iterations, self.damping = 0, math.nan
         device = network.theta.device
-        self._placed = PlacedNetwork(network, torch.as_tensor(self.nodes.points).to(network.theta))
-        self._heads = HeadSolver()
+        rooms = rooms or Rooms()
+        points = torch.as_tensor(self.nodes.points).to(network.theta)
+        self.placed, self.heads = PlacedNetwork(network, points, rooms.features), HeadSolver(room=rooms.heads)
         self._gather = tuple(torch.from_numpy(i).to(device) for i in (self.nodes.point_of, self.nodes.component_of))
 
     def values(self) -> Tensor:
         """The network at all degrees of freedom, (L, n), on the device of the discretisation."""
-        values = self._placed.values()[self._gather].double().to(self.space.device)
+        values = self.placed.values()[self._gather].double().to(self.space.device)
         return (values if self._shards is None else self._shards.whole(values)).reshape(-1, self.space.size)
 
     def train(self, operator: Preconditioned, wanted: float, deadline: Deadline) -> float:
@@ -89,7 +94,7 @@ class WindowTrainer:
         residual = start
         for k in range(own.head_steps):
             deadline.check()
-            before, residual = residual, self._heads.step(loss, afresh=k == 0)
+            before, residual = residual, self.heads.step(loss, afresh=k == 0)
             if residual <= wanted or (k and residual > 0.7 * before):
                 break
         if residual > start:  # P is too far from A for the step in one go
@@ -99,11 +104,11 @@ class WindowTrainer:
         if residual > wanted and own.optimiser.iterations:
             residual = self._optimise(operator, loss, wanted, deadline)
             if residual > wanted and isinstance(own.optimiser, GaussNewton):
-                residual = self._heads.step(loss, afresh=False)
+                residual = self.heads.step(loss, afresh=False)
         return residual
 
     def _loss(self, operator: Preconditioned) -> LeastSquares:
-        return LeastSquares(self.network, self.nodes, operator, placed=self._placed)
+        return LeastSquares(self.network, self.nodes, operator, placed=self.placed)
 
     def loss(self, operator: Preconditioned) -> LeastSquares:
         """What an optimiser of first order makes small: with causal weights of the steps, if they are asked for."""
@@ -111,7 +116,7 @@ class WindowTrainer:
         if not own.causality:
             return self._loss(operator)
         levels = len(operator.weights) // self.space.size
-        return CausalLoss(self.network, self.nodes, operator, own.causality, levels, own.stages, self._placed)
+        return CausalLoss(self.network, self.nodes, operator, own.causality, levels, own.stages, self.placed)
 
     def _optimise(self, operator: Preconditioned, loss: LeastSquares, wanted: float, deadline: Deadline) -> float:
         """Train all weights, with causal weights of the steps that change on the way; the relative residual reached."""
