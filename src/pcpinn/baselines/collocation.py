@@ -25,6 +25,7 @@ from ..strong.hard import make_ansatz
 from ..strong.jetted import Jetted, jetted
 from ..strong.local_heads import head_rows
 from ..train import Loss, graph
+from ..train.last_layer import head_jacobian
 from .piece import Draw, Piece, RepeatedPiece
 from .recipe import Collocation
 
@@ -138,10 +139,12 @@ class StrongLoss(Loss):
         return [equations, torch.stack(losses[1:last]).sum()] if self.terms else [equations]
 
     def head_jacobian(self) -> tuple[Tensor, Tensor] | None:
-        """Row by row at the points; None for networks and pieces of which nothing is known here."""
+        """Row by row at the points; where something hides the last layer, by differentiating twice; None for other networks."""
         network = self.network
-        if not isinstance(network, DenseNetwork) or network.ansatz is not None or self.pieces or self._equations:
+        if not isinstance(network, DenseNetwork):
             return None
+        if network.ansatz is not None or self.pieces or self._equations:
+            return self._columns(network.head_size)
         n = len(self.points)
 
         def inside(net: Any) -> Tensor:
@@ -150,6 +153,14 @@ class StrongLoss(Loss):
         rows = [head_rows(inside, network, (1, n, network.outputs))]
         rows += [head_rows(term.residual, network, term.shape) for term in self.terms]
         return torch.cat([r for r, _ in rows]), torch.cat([J for _, J in rows])
+
+    def _columns(self, size: int) -> tuple[Tensor, Tensor]:
+        """The derivative by the last weights without jets, whose gradients are not differentiated again."""
+        seen, self.seen = self.seen, self.network
+        try:
+            return head_jacobian(self.residual, self.theta, size)
+        finally:
+            self.seen = seen
 
     def adapt(self, iteration: int) -> int:
         """Let pieces whose turn it is change weights and points."""
