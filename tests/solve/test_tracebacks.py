@@ -50,7 +50,7 @@ def test_a_march_in_single_precision_is_refused():
 
 def test_noise_that_is_far_too_small():
     with pytest.warns(pc.PcpinnWarning, match="given noise"):
-        assert infer(noise=1e-9).parameters["k"].shape == (1,)
+        assert np.isfinite(infer(noise=1e-9).parameters["k"])
 
 
 def test_a_posterior_that_cannot_be_computed(monkeypatch):
