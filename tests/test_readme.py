@@ -141,7 +141,7 @@ RUN = {  # lines that are carried out, with what makes them small
 PARSED = {"report b", "solve poisson2d-c --reference DIR"}  # need what is not here
 WORK = (
     ("app", "carry_out"), ("app", "write_prepared"), ("bench", "run_plan"), ("condition", "condition_number"),
-    ("doctor", "diagnose"), ("infer", "carry_out"), ("study", "conduct"), ("reference", "_compute"),
+    ("doctor", "diagnose"), ("infer", "carry_out"), ("study", "conduct"), ("reference", "_compute"), ("reproduce", "prepare"),
 )  # fmt: skip
 
 

@@ -78,8 +78,8 @@ def test_the_matrix_that_memory_allows():
     [
         (
             "gauss-newton",
-            {"matrix": "exact", "sample": 7, "damping": 0.1, "accelerate": False, "memory": 2.0},
-            GaussNewton("exact", 7, 0.1, False, 0.75),
+            {"matrix": "gram", "sample": 7, "damping": 0.1, "accelerate": False, "memory": 2.0},
+            GaussNewton("gram", 7, 0.1, False, 0.75),
         ),
         ("adam", {"learning_rate": 0.01, "beta1": 0.5, "beta2": 0.6}, Adam(0.01, 0.5, 0.6)),
         ("lbfgs", {"pairs": 9}, LBFGS(9)),

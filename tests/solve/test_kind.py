@@ -43,6 +43,6 @@ def test_runs_record_it():
         pc.Interval(0, 1, name="ends"), flux=lambda x, u: u.grad, source=lambda x, u: -1.0,
         boundary={"ends": pc.Dirichlet(0.0)},
     )  # fmt: skip
-    for depth, expected in ((1, TRAINED), (0, SPECTRAL)):
-        solution = pc.solve(problem, cells=6, width=4, depth=depth, iterations=2, certify=False)
+    for shape, expected in (({"depth": 1, "width": 4}, TRAINED), ({"depth": 0}, SPECTRAL)):
+        solution = pc.solve(problem, cells=6, iterations=2, certify=False, **shape)
         assert solution.result["network_kind"] == expected

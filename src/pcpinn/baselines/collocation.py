@@ -144,7 +144,7 @@ class StrongLoss(Loss):
         if not isinstance(network, DenseNetwork):
             return None
         if network.ansatz is not None or self.pieces or self._equations:
-            return self._columns(network.head_size)
+            return head_jacobian(self.residual, self.theta, network.head_size)
         n = len(self.points)
 
         def inside(net: Any) -> Tensor:
@@ -153,14 +153,6 @@ class StrongLoss(Loss):
         rows = [head_rows(inside, network, (1, n, network.outputs))]
         rows += [head_rows(term.residual, network, term.shape) for term in self.terms]
         return torch.cat([r for r, _ in rows]), torch.cat([J for _, J in rows])
-
-    def _columns(self, size: int) -> tuple[Tensor, Tensor]:
-        """The derivative by the last weights without jets, whose gradients are not differentiated again."""
-        seen, self.seen = self.seen, self.network
-        try:
-            return head_jacobian(self.residual, self.theta, size)
-        finally:
-            self.seen = seen
 
     def adapt(self, iteration: int) -> int:
         """Let pieces whose turn it is change weights and points."""

@@ -30,7 +30,8 @@ def resampled(space: Space, order: int | None) -> Space:
     if order is None:
         return space
     other = copy.copy(space)
-    other.__dict__.pop("quadrature", None)
+    for known in ("quadrature", "tables"):
+        other.__dict__.pop(known, None)
     other.quadrature_order = order
     return other
 

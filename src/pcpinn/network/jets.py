@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.func import jvp
 
 from .activations import Activation
@@ -80,11 +79,11 @@ class _Layer(torch.autograd.Function):
     def forward(
         ctx: Any, jet: Tensor, weight: Tensor, bias: Tensor, activation: Activation | None, d: int, pairs: Pairs
     ) -> Tensor:
-        ctx.d, ctx.pairs, ctx.linear = d, pairs, activation is None
+        ctx.d, ctx.pairs, ctx.activation = d, pairs, activation
         z = jet @ weight.transpose(-1, -2)
         z[0] += bias if weight.ndim == 2 else bias[:, None]
         if activation is None:
-            ctx.save_for_backward(jet, weight)
+            ctx.save_for_backward(jet, weight, bias)
             return z
         value, slope, bend, third = activation.jet(z[0])
         result = torch.empty_like(z)
@@ -92,20 +91,37 @@ class _Layer(torch.autograd.Function):
         torch.mul(slope, z[1:], out=result[1:])
         if pairs:
             result[1 + d :].addcmul_(bend, _products(z[1 : 1 + d], pairs))
-        ctx.save_for_backward(jet, weight, z, slope, bend, third)
+        ctx.save_for_backward(jet, weight, bias, z, slope, bend, third)
         return result
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
-        jet, weight, *rest = ctx.saved_tensors
-        by_z = g if ctx.linear else _through_activation(g, rest, ctx.d, ctx.pairs)
+        jet, weight, bias, *rest = ctx.saved_tensors
+        if torch.is_grad_enabled():  # the gradient is going to be differentiated itself
+            known = [t for t, wanted in zip((jet, weight, bias), ctx.needs_input_grad, strict=False) if wanted]
+            again = _plainly(jet, weight, bias, ctx.activation, ctx.d, ctx.pairs)
+            found = iter(torch.autograd.grad(again, known, g, create_graph=True))
+            return (*(next(found) if wanted else None for wanted in ctx.needs_input_grad[:3]), None, None, None)
+        by_z = g if ctx.activation is None else _through_activation(g, rest, ctx.d, ctx.pairs)
         if weight.ndim == 2:
             by_weight = by_z.reshape(-1, by_z.shape[-1]).T @ jet.reshape(-1, jet.shape[-1])
         else:
             by_weight = torch.einsum("mpno,mpni->poi", by_z, jet)
         by_jet = by_z @ weight if ctx.needs_input_grad[0] else None
         return by_jet, by_weight, by_z[0].sum(-2), None, None, None
+
+
+def _plainly(jet: Tensor, weight: Tensor, bias: Tensor, activation: Activation | None, d: int, pairs: Pairs) -> Tensor:
+    """What `_Layer` computes, for automatic differentiation."""
+    z = jet @ weight.transpose(-1, -2)
+    value = z[0] + (bias if weight.ndim == 2 else bias[:, None])
+    if activation is None:
+        return torch.cat([value[None], z[1:]])
+    value, slope, bend, _ = activation.jet(value)
+    second = slope * z[1 + d :]
+    if pairs:
+        second = second + bend * _products(z[1 : 1 + d], pairs)
+    return torch.cat([value[None], slope * z[1 : 1 + d], second])
 
 
 def _through_activation(g: Tensor, kept: Sequence[Tensor], d: int, pairs: Pairs) -> Tensor:

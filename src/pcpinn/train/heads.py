@@ -30,6 +30,10 @@ class HeadSolver:
         self._trunk: Tensor | None = None
         self._groups: list[Factors] = []
 
+    def anew(self) -> HeadSolver:
+        """Another one that knows no factors yet: shared ones would differ by rounding from those of a run that was resumed."""
+        return HeadSolver(self._damping, self._room)
+
     def step(self, loss: LeastSquares, afresh: bool = True) -> float:
         """Move the last layer to where, by P^-1 A ~ I, the residual is least; returns the residual's norm after it.
 

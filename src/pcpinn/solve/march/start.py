@@ -53,7 +53,7 @@ def fit_start(
 ) -> Tensor:
     """Train the network on the initial values, in one head; all heads get its weights.
 
-    Features and least squares are those of the trainer, where it has them for the same points.
+    Features are those of the trainer, where it has them for the same points.
 
     Raises:
         OutOfTime: when the time limit is over before that.
@@ -68,7 +68,7 @@ def fit_start(
         deadline.left,
         settings.optimiser.patience or 0,
     )
-    heads = trainer.heads
+    heads = trainer.heads.anew()
     if settings.time.head_steps:
         heads.step(loss)
     if settings.time.start_iterations:
@@ -99,9 +99,9 @@ def refit_start(
             own.copy_(whole[: plan.components])
         if not network.output_scale.ndim:
             one.output_scale.copy_(network.output_scale)
-    loss = _of_start(one, space, values, settings, trainer)
+    loss, heads = _of_start(one, space, values, settings, trainer), trainer.heads.anew()
     for _ in range(_REFITS):
-        trainer.heads.step(loss, afresh=False)
+        heads.step(loss, afresh=False)
     return _in_all_heads(network, one, plan)
 
 
