@@ -28,7 +28,7 @@ TINY = {"cells": 6, "degree": 2, "width": 4, "depth": 1, "feature_count": 1, "ce
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
 PCPINN = (sys.executable, "-m", "pcpinn")
 PATIENCE = 200.0  # seconds until a test gives up waiting
-CELL = 2000  # iterations of a run of the sweep: two seconds, long enough to be killed in the middle
+CELL = 5000  # iterations of a run of the sweep: three seconds, long enough to be killed in the middle
 
 
 def command(folder, *more, trials, iterations):

@@ -12,16 +12,17 @@ CI = Path(__file__).parents[2] / ".ci"
 pytestmark = pytest.mark.skipif(sys.platform == "win32" or not CI.exists(), reason="a shell script of the repository")
 
 
-def run_with(tmp_path, up, make):
+def run_with(tmp_path, up, make, **limits):
     """With stand-ins for `slurm-up` and `make`, and no Slurm in reach."""
     (tmp_path / ".ci").mkdir()
     shutil.copy(CI / "slurm-test", tmp_path / ".ci")
     for name, text in {".ci/slurm-up": up, "make": make, "sinfo": "exit 1"}.items():
         (tmp_path / name).write_text(f"#!/bin/sh\necho {name} $* >> {tmp_path}/calls\n{text}\n")
         (tmp_path / name).chmod(0o755)
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_UP_SECONDS": "1"}
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_UP_SECONDS": "1", **limits}
     done = subprocess.run([tmp_path / ".ci" / "slurm-test"], env=environment, capture_output=True, text=True)
-    return done.returncode, done.stdout, (tmp_path / "calls").read_text().split("\n")
+    calls = tmp_path / "calls"
+    return done.returncode, done.stdout, calls.read_text().split("\n") if calls.exists() else []
 
 
 @pytest.mark.parametrize("up", ["exit 3", "exec sleep 30"], ids=["no root", "no package index"])
@@ -39,3 +40,19 @@ def test_the_outcome_of_the_sweep_counts(tmp_path, outcome):
     assert "NOT RUN" not in said
     assert "make test-slurm SLURM_SECONDS=240" in calls
     assert ".ci/slurm-up down" in calls  # it was not there before
+
+
+def test_without_time_it_is_not_begun(tmp_path):
+    code, said, calls = run_with(tmp_path, "exit 0", "exit 1", SECONDS_LEFT="150")
+    assert code == 0
+    assert "NOT RUN: make test-slurm, since the other checks left 150 s" in said
+    assert not calls
+
+
+@pytest.mark.parametrize("takes", [0, 4])
+def test_with_little_time_only_the_time_is_no_failure(tmp_path, takes):
+    limits = {"SECONDS_LEFT": "203", "SLURM_TEST_SECONDS": "3"}
+    limits = {"SECONDS_LEFT": "200", "SLURM_TEST_SECONDS": "240"} if not takes else limits
+    code, said, _ = run_with(tmp_path, "exit 0", f"sleep {takes}; exit 1", **limits)
+    assert code == 1  # it failed by itself, or had all of its time
+    assert "NOT RUN" not in said

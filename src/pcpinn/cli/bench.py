@@ -196,7 +196,7 @@ def _conclude(folder: BenchFolder, rows: dict[str, Row], as_json: bool) -> None:
     summaries, found = main_summaries(plans, all_rows), sweeps(plans, all_rows)
     single = [s for s in summaries if s.problem not in FAMILIES]
     if single:
-        console.print(main_table(single))
+        console.print(main_table(single, console.width))
     if len(single) < len(summaries):
         console.print(family_table(summaries))
     for one in found:

@@ -20,7 +20,8 @@ from ..bench.sweep_table import Sweep, sweep_header, sweep_lines
 from ..bench.table import HEADER, Summary, main_lines, short
 from ..progress import Progress
 
-_WIDTH, _LABEL = 100, 22
+_WIDTH, _LABEL = 120, 22
+_MORE = ("L1RE", "MSE")  # columns that a narrow terminal has no place for; results.csv and table.md have them
 
 
 class _RunLine(Progress):
@@ -104,11 +105,12 @@ def name_of(cell: Cell) -> str:
     return f"{cell.problem} {cell.method} {cell.preset}{changes} seed {cell.seed}"
 
 
-def main_table(summaries: Sequence[Summary]) -> Table:
-    """Ours by problem, best first; below each problem the paper's figures."""
-    table = Table(box=box.SIMPLE_HEAD, title="mean (std) over trials", width=_WIDTH, pad_edge=False)
-    table.add_column("run", overflow="fold", ratio=1)
-    for name in HEADER[1:-1]:
+def main_table(summaries: Sequence[Summary], width: int = _WIDTH) -> Table:
+    """Ours by problem, best first; below each problem the paper's figures. Narrow terminals see the first error alone."""
+    shown = [k for k, name in enumerate(HEADER) if width >= _WIDTH or name not in _MORE]
+    table = Table(box=box.SIMPLE_HEAD, title="mean (std) over trials", width=min(width, _WIDTH), pad_edge=False)
+    table.add_column("run", overflow="fold", ratio=1, min_width=_LABEL)
+    for name in [HEADER[k] for k in shown[1:-1]]:
         table.add_column("n" if name == "trials" else name, justify="right", overflow="fold")
     table.add_column("gain", justify="right")
     styles = {"problem": "bold", "ours": "", "paper": "dim", "other": "dim"}
@@ -118,7 +120,8 @@ def main_table(summaries: Sequence[Summary]) -> Table:
         # the name of a method goes below its number, changed settings below the method
         cells = [c.replace(") ", ")\n") if line.kind == "other" else c for c in line.cells]
         first = cells[0] if line.kind == "problem" else textwrap.fill(cells[0], _LABEL, subsequent_indent="  ")
-        table.add_row(*map(escape, [first, *cells[1:]]), style=styles[line.kind])
+        cells = [first, *cells[1:]]
+        table.add_row(*(escape(cells[k]) for k in shown), style=styles[line.kind])
     table.caption = "gain: the paper's L2RE divided by ours"
     return table
 
