@@ -167,12 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--preset", default="pinnacle")
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--prepared", type=Path, help="folder with NAME.pcpinn of each problem")
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at a time, each a process")
-    parser.add_argument("--budget", type=float, default=0.0, help="seconds; 0 for no end")
-    parser.add_argument("--retry", action="store_true", help="run those again that failed")
-    parser.add_argument("--keep", type=Path, help="folder for what the next call needs")
-    parser.add_argument("--table", type=Path, help="CSV that the rows are merged into")
+    add_run_options(parser)
     parser.add_argument("--list", action="store_true", help="print the cells in their order, run nothing")
     given = parser.parse_args(arguments)
     try:
@@ -186,6 +181,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PcpinnError as error:
         print(error, file=sys.stderr)
         return 2
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """What `carry_out` is told, but for the folder."""
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time, each a process")
+    parser.add_argument("--budget", type=float, default=0.0, help="seconds; 0 for no end")
+    parser.add_argument("--retry", action="store_true", help="run those again that failed")
+    parser.add_argument("--keep", type=Path, help="folder for what the next call needs")
+    parser.add_argument("--table", type=Path, help="CSV that the rows are merged into")
 
 
 def carry_out(given: argparse.Namespace, plan: Plan) -> int:

@@ -10,7 +10,6 @@ equations, as that of the large presets is: here by lowering the number of featu
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import subprocess
 import sys
@@ -101,10 +100,9 @@ def main() -> None:
         )
         print(table[-1], flush=True)
     if given.out is not None:
-        with given.out.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(table[0]))
-            writer.writeheader()
-            writer.writerows(table)
+        from common import write_csv  # not before: what it imports would count in the memory of `one`
+
+        write_csv(given.out, table)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,11 @@ python benchmarks/memory_model.py --memory 16 --out docs/benchmarks/memory_model
 from __future__ import annotations
 
 import argparse
-import csv
 import math
 from pathlib import Path
 
 import torch
+from common import write_csv
 
 from pcpinn.catalog import CATALOG
 from pcpinn.catalog.entry import Entry
@@ -53,14 +53,10 @@ def main() -> None:
     asked.add_argument("--out", type=Path)
     given = asked.parse_args()
     table = rows(given.memory)
-    columns = list(dict.fromkeys(key for row in table for key in row))
     for row in table:
         print(row["problem"], {k: v for k, v in row.items() if k not in ("problem", "marches", "memory")})
     if given.out is not None:
-        with given.out.open("w", newline="") as file:
-            writer = csv.DictWriter(file, columns)
-            writer.writeheader()
-            writer.writerows(table)
+        write_csv(given.out, table)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from baseline_cells import carry_out, plan_of, usual_cells
+from baseline_cells import add_run_options, carry_out, plan_of, usual_cells
 
 from pcpinn.bench import Plan, Planned, PreparedFolder, Request, Row, make_plan, prepare_plans, read_rows, suite
 from pcpinn.errors import PcpinnError
@@ -110,12 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--prepare", type=Path, metavar="DIR", help="write the prepared problems, run nothing")
     parser.add_argument("--prepared", type=Path, metavar="DIR", help="folder of prepared problems")
     parser.add_argument("--out", type=Path, default=Path("build/left"), help="folder of the runs")
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at a time, each a process")
-    parser.add_argument("--budget", type=float, default=0.0, help="seconds; 0 for no end")
-    parser.add_argument("--retry", action="store_true", help="run those again that failed")
-    parser.add_argument("--keep", type=Path, help="folder for what the next call needs")
-    parser.add_argument("--table", type=Path, help="CSV that the rows are merged into")
+    add_run_options(parser)
     given = parser.parse_args(arguments)
     try:
         cells = left(given.groups.split(","), given.known or KNOWN)

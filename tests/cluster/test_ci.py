@@ -49,10 +49,16 @@ def test_without_time_it_is_not_begun(tmp_path):
     assert not calls
 
 
-@pytest.mark.parametrize("takes", [0, 4])
-def test_with_little_time_only_the_time_is_no_failure(tmp_path, takes):
-    limits = {"SECONDS_LEFT": "203", "SLURM_TEST_SECONDS": "3"}
-    limits = {"SECONDS_LEFT": "200", "SLURM_TEST_SECONDS": "240"} if not takes else limits
+@pytest.mark.parametrize(("takes", "expected"), [(0, 1), (4, 0)])
+def test_with_little_time_its_end_is_no_failure(tmp_path, takes, expected):
+    """Two seconds are left for it: it fails by itself, or is ended by the time."""
+    limits = {"SECONDS_LEFT": "32", "SLURM_LEAST_SECONDS": "1"}
     code, said, _ = run_with(tmp_path, "exit 0", f"sleep {takes}; exit 1", **limits)
-    assert code == 1  # it failed by itself, or had all of its time
+    assert code == expected
+    assert ("NOT RUN to its end" in said) is (expected == 0)
+
+
+def test_with_all_of_its_time_its_end_is_a_failure(tmp_path):
+    code, said, _ = run_with(tmp_path, "exit 0", "sleep 2; exit 1", SLURM_TEST_SECONDS="1")
+    assert code == 1
     assert "NOT RUN" not in said

@@ -56,7 +56,8 @@ def _check(what: str, evaluate: Evaluate, jacobian_of: Evaluate, x: Tensor, shap
     if not everywhere:
         state = _within_domain(evaluate, state, x, what)
     jacobian = jacobian_of(state)
-    _require_finite(jacobian, x, f"the derivative of {what}")
+    if not _finite(jacobian):
+        raise _not_finite(jacobian, x, f"the derivative of {what}")
     tangent = _apply(jacobian, direction)
     difference = (evaluate(state + _STEP * direction) - evaluate(state - _STEP * direction)) / (2 * _STEP)
     scale = 1 + difference.abs().flatten(1).amax(1)
@@ -87,8 +88,7 @@ def _within_domain(evaluate: Evaluate, state: Tensor, x: Tensor, what: str) -> T
         out = evaluate(tried)
         if _finite(out):
             return tried
-    _require_finite(out, x, what)
-    raise AssertionError("unreachable")
+    raise _not_finite(out, x, what)
 
 
 def _finite(values: Tensor) -> bool:
@@ -102,8 +102,7 @@ def _apply(jacobian: Tensor, state: Tensor) -> Tensor:
     return torch.einsum("nij,nj->ni", flat, state.reshape(n, -1)).reshape(n, *out)
 
 
-def _require_finite(values: Tensor, x: Tensor, what: str) -> None:
+def _not_finite(values: Tensor, x: Tensor, what: str) -> PcpinnError:
     bad = ~torch.isfinite(values).reshape(len(x), -1).all(1)
-    if bad.any():
-        at = x[int(bad.nonzero()[0])].tolist()
-        raise PcpinnError(f"{what} is not finite at x = {at}", "check divisions, logarithms and roots at that point")
+    at = x[int(bad.nonzero()[0])].tolist()
+    return PcpinnError(f"{what} is not finite at x = {at}", "check divisions, logarithms and roots at that point")
