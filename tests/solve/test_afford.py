@@ -11,6 +11,7 @@ from cases import chosen
 from small import line
 
 import pcpinn as pc
+from pcpinn.catalog import CATALOG
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.mesh.slab_mesh import SlabMesh
 from pcpinn.solve import afford, cost, run
@@ -97,6 +98,13 @@ def test_an_iteration_of_days(monkeypatch):
     monkeypatch.setattr(afford, "available_memory", lambda: None)  # a system that does not say
     with pytest.raises(pc.PcpinnError, match=r"one iteration is going to take about [\d.e+]+ hours"):
         afford.refuse_unaffordable(line(), chosen(width=100_000, depth=900, cells=(100_000,), device="cpu"))
+
+
+@pytest.mark.parametrize("name", ["gs", "burgers2d-c"])
+def test_a_last_layer_alone_costs_no_iteration_of_days(name):
+    """Its tens of thousands of features are solved for, not trained: Gauss-Newton over them would take days."""
+    parameters, settings = CATALOG.find(name).resolve("default", {})
+    assert afford.predicted(CATALOG.find(name).make(**parameters), settings).iteration_s < 600
 
 
 def test_usual_runs_fit_into_a_gigabyte():

@@ -131,7 +131,10 @@ def predicted(problem: Problem, settings: Settings, mesh: AnyMesh | None = None)
     dofs = _nodes(problem, settings, mesh)[1] * problem.components
     P, optimiser = settings.recipes.get("preconditioner"), settings.recipes.get("optimiser")
     setup = 0.0 if P is None else setup_seconds(dofs, d, complete=isinstance(P, LU))
-    each = iteration_seconds(dofs, weights, isinstance(optimiser, GaussNewton))
+    if isinstance(settings.recipes.get("time"), March) and not part_of_optimiser(settings):
+        each = iteration_seconds(dofs, _features(problem, settings), second_order=False)  # the last layer alone
+    else:
+        each = iteration_seconds(dofs, weights, isinstance(optimiser, GaussNewton))
     judging = judging_seconds(_finer(dofs, settings, d), d) if settings.run.certify else 0.0
     gib = sum(n.gib for n in needs(problem, settings, mesh))
     return Predicted(dofs, weights, setup, each, judging, gib)
@@ -203,7 +206,7 @@ def march_sizes(problem: Problem, settings: Settings, device: torch.device, mesh
         levels,
         _dimension(problem, settings),
         inputs,
-        network.width if isinstance(network, MLP) and deep else inputs,
+        round(_features(problem, settings)),
         deep,
         *forms_of(settings.preconditioner, round(points * problem.components), time.order, device),
         separated=not deep
@@ -225,6 +228,12 @@ def _inputs(problem: Problem, settings: Settings) -> float:
         return ball if recipe.features == "waves" else ball / 2 ** min(d, 3) + 1
     per_axis = {"log": d, "series": d, "gaussian": 1}.get(recipe.features, 0)
     return d + 2.0 * per_axis * recipe.feature_count
+
+
+def _features(problem: Problem, settings: Settings) -> float:
+    """What the last layer sees, about."""
+    network = settings.recipes.get("network")
+    return float(network.width) if isinstance(network, MLP) and network.depth else _inputs(problem, settings)
 
 
 def _weights(problem: Problem, settings: Settings) -> float:
