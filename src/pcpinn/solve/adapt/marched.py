@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ from ..refinement import refined_everywhere
 from .accuracy import limits_of
 from .fields import counted, counts, scales
 from .first_march import first_march
+from .first_steps import first_steps
 from .level import Elements
 from .limits import Limits
 from .march_error import march_distances
@@ -33,14 +35,16 @@ from .marches import Marches, MarchPair, Steps
 from .plan_file import MarchPlan
 from .steps import AdaptedMarch, adapt_march
 from .unfinished import Unfinished
-from .unseen import SAFE, cut_first, say_unseen
-from .wish import DEGREE, Wish, first_mesh
+from .unseen import SAFE, along_pixels, cut_first, say_unseen
+from .wish import DEGREE, FIRST_CELLS, Wish, first_mesh, follows_planes
 
 _SPACE, _TIME, _TRAINED = 0.22, 0.13, 0.25  # parts of the accuracy
 _FIRST_STEPS = 8
+_FINE = 4  # times the cells of an even first mesh: with more, steps are chosen on that one first
 _ORDER = 3
 _UNITS = {1: (2, 80, 640), 2: (6, 300, 1500), 3: (6, 400, 1000)}  # nodes per unit of the first network; least, most
-_GROWTH = (1, 2, 4)
+_MOST_GROWTH, _ONCE, _LEAST = 4.0, 2.0, 1.3  # of the first network's width in all; in one round at most, at least
+_COST = 1.32  # power of the width that a round costs: 2.5 times as much for twice the units
 _RIDGES = {  # beside what a user says of the network
     "network.depth": 1,
     "network.initialisation": "cells",
@@ -61,18 +65,17 @@ def solve_over_time(
     times = np.linspace(domain.start, domain.end, _FIRST_STEPS + 1)
     steps = Steps("radau", _ORDER, times)
     targets = (_SPACE * wish.accuracy, _TIME * wish.accuracy)
-    adapted = unfinished.plan(
-        MarchPlan(problem, elements, steps),
-        lambda: adapt_march(
-            problem,
-            cut_first(problem, first_mesh(problem, settings, wish.mesh), elements, limits),
-            elements,
-            steps,
-            targets,
-            limits,
-            progress,
-        ),
-    )
+
+    def plan() -> AdaptedMarch:
+        even = along = first_mesh(problem, settings, wish.mesh)
+        if wish.mesh is None and follows_planes(domain.shape, settings):
+            along = along_pixels(problem, even, elements, limits, FIRST_CELLS[even.dimension])
+        mesh, begun, pixels = cut_first(problem, along, elements, limits), steps, along is not even
+        if pixels and mesh.cell_count > _FINE * even.cell_count:
+            begun = first_steps(Marches(problem, elements, progress, limits), even, steps, targets[1])
+        return adapt_march(problem, mesh, elements, begun, targets, limits, progress, stretch=not pixels)
+
+    adapted = unfinished.plan(MarchPlan(problem, elements, steps), plan)
 
     def train(width: int, on: AdaptedMarch, progress: Progress) -> Solution:
         return unfinished.network(
@@ -83,14 +86,14 @@ def solve_over_time(
     unseen = looked_at(problem, space).hidden_part(adapted.level.finer.space.form)
     say_unseen(unseen, wish.accuracy, progress)
     best: tuple[float, Solution, Verdict] | None = None
-    rounds, since, plan, coarser = [], limits.clock.seconds, adapted, None
-    widths = (0,) if wish.fixes("network", "optimiser") else _widths(problem, adapted)
-    for width in widths:
+    rounds, since, used, coarser, advice = [], limits.clock.seconds, adapted, None, None
+    width = first = 0 if wish.fixes("network", "optimiser") else _first_width(problem, adapted)
+    while True:
         try:
             if best is None:
-                solution, plan, coarser = first_march(wish.accuracy, adapted, partial(train, width), limits, progress)
+                solution, used, coarser = first_march(wish.accuracy, adapted, partial(train, width), limits, progress)
             else:
-                solution = train(width, plan, progress)
+                solution = train(width, used, progress)
         except PcpinnError as error:
             if best is None:
                 raise
@@ -99,17 +102,23 @@ def solve_over_time(
         errors = _errors(adapted, solution, problem, elements, limits, progress)
         fields = {name: error + unseen for name, error in errors.items()}
         limited = "mesh" if unseen > SAFE * wish.accuracy else coarser or adapted.limited_by or "network"
+        took, since = limits.clock.seconds - since, limits.clock.seconds
+        wider, advice = _next_width(width, first, took, limits)
         verdict = judge(wish.accuracy, counted(problem, fields), limited)
         estimate = np.inf if verdict.estimate is None else verdict.estimate
         rounds.append({"width": width, "estimate": verdict.estimate})
         progress.note(f"width {width}: estimated error {estimate:.1e}")
         if best is None or estimate < best[0]:
             best = (estimate, solution, verdict)
-        took, since = limits.clock.seconds - since, limits.clock.seconds
-        if verdict.reached or limits.left < max(0.1 * limits.seconds, 2.5 * took):
+        if verdict.reached or wider is None:
             break
+        width = unfinished.decided(wider)
     assert best is not None
     _, solution, verdict = best
+    if verdict.limited_by == "network" and advice is not None:  # a wider one was not tried
+        verdict = replace(verdict, limited_by="time", advice=advice)
+    elif verdict.limited_by == "network" and width:
+        verdict = replace(verdict, advice=f"give a larger network (width={2 * width}), or more time (time_limit=...)")
     if problem is not users:  # the rates are not part of the answer
         shown = replace(solution.network.plan, shown=users.components)
         network = MarchedNetwork(solution.network.base, shown, solution.network.times, solution.network.theta.detach())
@@ -124,11 +133,26 @@ def solve_over_time(
     return solution
 
 
-def _widths(problem: Problem, adapted: AdaptedMarch) -> tuple[int, ...]:
-    """Units of the networks to be tried, by the size of the mesh."""
+def _first_width(problem: Problem, adapted: AdaptedMarch) -> int:
+    """Units of the first network, by the size of the mesh."""
     each, least, most = _UNITS[problem.dimension]
     nodes = adapted.level.base.space.size // problem.components
-    return tuple(k * int(np.clip(nodes / each, least, most)) for k in _GROWTH)
+    return int(np.clip(nodes / each, least, most))
+
+
+def _next_width(width: int, first: int, took: float, limits: Limits) -> tuple[int | None, str | None]:
+    """Units of the next network, as many as there is time for; or None, with what more time would do if that is what lacks."""
+    factor = min(_ONCE, _MOST_GROWTH * first / width) if width else 0.0
+    if factor < _LEAST:  # the user's own, or the largest that is tried
+        return None, None
+    affordable = (limits.left / max(took, 1e-3)) ** (1 / _COST)
+    if limits.left < 0.1 * limits.seconds or affordable < _LEAST:
+        more = math.ceil(1.1 * (limits.seconds - limits.left + took * factor**_COST))
+        return (
+            None,
+            f"allow more time (time_limit={more}), for a network of {int(factor * width)} units instead of {width}",
+        )
+    return int(min(factor, affordable) * width), None
 
 
 def _train(
