@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from pcpinn.discretize.linear_solves import Factors, _order, solve_krylov, solve_sparse
+from pcpinn.discretize.linear_solves import Factors, elimination_order, solve_krylov, solve_sparse
 from pcpinn.errors import PcpinnError
 
 
@@ -21,14 +21,14 @@ def saddle(n):
 
 def test_a_matrix_with_pivots_on_its_diagonal_is_ordered_by_its_symmetric_pattern():
     A = laplacian(40)
-    assert _order(A)["permc_spec"] == "MMD_AT_PLUS_A"
+    assert elimination_order(A)["permc_spec"] == "MMD_AT_PLUS_A"
     usual = sp.linalg.splu(A.tocsc())
     assert Factors(A)._lu.nnz < 0.7 * usual.nnz
 
 
 def test_a_saddle_point_keeps_free_pivots():
     A = saddle(6)
-    assert _order(A)["permc_spec"] == "COLAMD"
+    assert elimination_order(A)["permc_spec"] == "COLAMD"
     r = np.random.default_rng(0).normal(size=A.shape[0])
     np.testing.assert_allclose(A @ Factors(A).apply(r), r, atol=1e-8)
     np.testing.assert_allclose(A.T @ Factors(A).apply_transpose(r), r, atol=1e-8)

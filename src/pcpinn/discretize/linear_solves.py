@@ -25,7 +25,7 @@ class Factors:
 
     def __init__(self, A: sp.csr_matrix, refusal: PcpinnError | None = None) -> None:
         try:
-            self._lu = spla.splu(A.tocsc(), **_order(A))
+            self._lu = spla.splu(A.tocsc(), **elimination_order(A))
         except RuntimeError as error:
             raise (refusal or singular()) from error
 
@@ -38,7 +38,7 @@ class Factors:
         return self._lu.solve(r, trans="T")
 
 
-def _order(A: sp.csr_matrix) -> dict[str, Any]:
+def elimination_order(A: sp.spmatrix) -> dict[str, Any]:
     """How to order the rows: by minimum degree of a symmetric pattern, with a third of the fill, where diagonals can be pivots.
 
     Where they cannot, as those of a pressure, pivots off the diagonal would spoil that order.

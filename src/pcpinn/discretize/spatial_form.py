@@ -27,7 +27,9 @@ from .space import Space
 from .weak_form import WeakForm
 
 _SAMPLES = 64
-_CHUNK_ENTRIES = 4_000_000  # numbers in the largest temporary
+_SAME = 1e-11  # of the largest: numbers that differ by less are the same
+_CHUNK_ENTRIES = 4_000_000  # numbers in the largest temporary of matrices
+_CHUNK_VALUES = 16_000_000  # and of residuals, which read the shape functions once for all moments at a time
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,18 @@ class SpatialForm(WeakForm):
     def residual(self, times: np.ndarray, U: Tensor, rates: Tensor) -> Tensor:
         """R (Q, n) at moments (Q,), values and rates (Q, n); rows of periodic nodes are added to those they repeat."""
         result = torch.zeros(len(times), self.size, dtype=torch.float64, device=self.device)
-        for place, some in self._parts(times):
+        for place, some in self._parts(times, _CHUNK_VALUES, 2 * self.components):
             out = self._out(place, place.integrand.evaluate, times[some], U[some], rates[some])  # (z, e, q, C, m)
+            result[some] = scatter(result[some], place.batch, out, at_once=True)
+        return result
+
+    def load(self, times: np.ndarray) -> Tensor:
+        """R (Q, n) at moments (Q,) of a field that is zero: of a linear problem, all that is not a matrix; steady ones once."""
+        if self._steady_load is not None:
+            return self._steady_load.expand(len(times), -1)
+        result = torch.zeros(len(times), self.size, dtype=torch.float64, device=self.device)
+        for place, some in self._parts(times, _CHUNK_VALUES, 2 * self.components):
+            out = self._out(place, place.integrand.evaluate, times[some])
             result[some] = scatter(result[some], place.batch, out, at_once=True)
         return result
 
@@ -171,9 +183,9 @@ class SpatialForm(WeakForm):
                 rows = self.identified[batch.unknowns[i].numpy()]
                 columns = self.identified[batch.unknowns[j].numpy()]
                 own.append((i, j, rows[:, :, None] * self.size + columns[:, None, :]))
-                keys.append(np.unique(own[-1][2]))
+                keys.append(_distinct(own[-1][2].ravel()))
             found.append(own)
-        pattern = np.unique(np.concatenate(keys))
+        pattern = _distinct(np.concatenate(keys))
         rows, columns = np.divmod(pattern, self.size)
         self.rows, self.indices = rows, columns.astype(np.int32)
         self.indptr = np.searchsorted(rows, np.arange(self.size + 1)).astype(np.int32)
@@ -195,27 +207,38 @@ class SpatialForm(WeakForm):
         return [(int(i), int(j)) for i, j in seen.nonzero()]
 
     def _find_constants(self, times: np.ndarray) -> None:
-        """Compare matrices at different moments and states."""
+        """Compare derivatives at different moments and states."""
         self._constant: tuple[Tensor, Tensor] | None = None
+        self._steady_load: Tensor | None = None
         self._mass: Tensor | None = None
         generator = torch.Generator().manual_seed(1)
-        found = []
-        for t in times:
-            u, rate = (
-                torch.randn(1, self.size, generator=generator, dtype=torch.float64).to(self.device) for _ in range(2)
-            )
-            found.append(self._assemble(np.array([t]), u, rate, True))
-        first = found[0]
-        same = [all(_close(other[k], first[k]) for other in found[1:]) for k in range(2)]
+        states = [
+            [torch.randn(1, self.size, generator=generator, dtype=torch.float64).to(self.device) for _ in range(2)]
+            for _ in times
+        ]
+        off, size = torch.zeros(2, 2, dtype=torch.float64)  # each by value and by rate
+        for place in self._places:
+            first: Tensor | None = None
+            for t, state in zip(times, states, strict=True):  # (1, e, q, C, m, C, 2, 1 + d)
+                by = self._out(place, place.integrand.jacobian, np.array([t]), *state)
+                first = by if first is None else first
+                for k in range(2):
+                    off[k] = torch.maximum(off[k], (by[..., k, :] - first[..., k, :]).abs().max().cpu())
+                    size[k] = torch.maximum(size[k], by[..., k, :].abs().max().cpu())
+        same = off <= _SAME * size
         if same[1]:
-            self._mass = first[1][0]
+            by_value, by_rate = self._assemble(times[:1], states[0][0], states[0][1], True)
+            self._mass = by_rate[0]
             if same[0]:
-                self._constant = first[0][0], first[1][0]
+                self._constant = by_value[0], by_rate[0]
+                loads = [self.load(np.array([t]))[0] for t in times]
+                if all(_close(other, loads[0]) for other in loads[1:]):
+                    self._steady_load = loads[0]
 
     def _assemble(self, times: np.ndarray, U: Tensor, rates: Tensor, with_rate: bool) -> tuple[Tensor, Tensor]:
         shape = (len(times), len(self.indices))
         parts = [torch.zeros(shape, dtype=torch.float64, device=self.device) for _ in range(2 if with_rate else 1)]
-        for place, some in self._parts(times):
+        for place, some in self._parts(times, _CHUNK_ENTRIES, self.components**2 * (1 + self.mesh.dimension)):
             by = self._out(place, place.integrand.jacobian, times[some], U[some], rates[some])
             for k, part in enumerate(parts):  # of by, (z, e, q, C, m, C, 2, 1 + d)
                 for i, j, positions in place.positions:
@@ -223,19 +246,32 @@ class SpatialForm(WeakForm):
                     part[some].index_add_(1, positions.reshape(-1), local.flatten(1))
         return parts[0], parts[-1]
 
-    def _parts(self, times: np.ndarray) -> Iterator[tuple[_Place, slice]]:
-        """Batches of cells, with as many moments at a time as fit into caches."""
+    def _parts(self, times: np.ndarray, most: int, width: int) -> Iterator[tuple[_Place, slice]]:
+        """Batches of cells, with so many moments at a time that there are at most so many numbers, `width` jets at a point."""
         for place in self._places:
-            entries = place.batch.dx.numel() * self.components**2 * (1 + self.mesh.dimension) ** 2
-            step = max(1, _CHUNK_ENTRIES // entries)
+            entries = place.batch.dx.numel() * width * (1 + self.mesh.dimension)
+            step = max(1, most // entries)
             for start in range(0, len(times), step):
                 yield place, slice(start, start + step)
 
     def _out(
-        self, place: _Place, function: Callable[..., Tensor], times: np.ndarray, U: Tensor, rates: Tensor
+        self,
+        place: _Place,
+        function: Callable[..., Tensor],
+        times: np.ndarray,
+        U: Tensor | None = None,
+        rates: Tensor | None = None,
     ) -> Tensor:
-        """The integrand of a batch or its derivative at moments (z,): (z, e, q, ...), computed where its own tensors are."""
-        args = *place.batch.at(*times), place.batch.jet(U, rates)
+        """The integrand of a batch or its derivative at moments (z,): (z, e, q, ...), computed where its own tensors are.
+
+        Without U of a field that is zero.
+        """
+        points, normals = place.batch.at(*times)
+        if U is None or rates is None:
+            jet = points.new_zeros(len(points), self.components, 2, 1 + self.mesh.dimension)
+        else:
+            jet = place.batch.jet(U, rates)
+        args = points, normals, jet
         host = self._functions_on_host
         out = function(*(a.cpu() for a in args)).to(self.device) if host else function(*args)
         return out.unflatten(0, (len(times), *place.batch.dx.shape))
@@ -263,5 +299,11 @@ def _first(batch: Batch, device: torch.device, cells: int = 8) -> Batch:
     )
 
 
+def _distinct(keys: np.ndarray) -> np.ndarray:
+    """Sorted, each once: by sorting, a few times faster than by numpy's table of hashes where most are there several times."""
+    ordered = np.sort(keys)
+    return np.asarray(ordered[np.diff(ordered, prepend=-1) > 0])
+
+
 def _close(a: Tensor, b: Tensor) -> bool:
-    return bool((a - b).abs().max() <= 1e-11 * b.abs().max().clamp(min=1e-300))
+    return bool((a - b).abs().max() <= _SAME * b.abs().max().clamp(min=1e-300))

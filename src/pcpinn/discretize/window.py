@@ -198,7 +198,12 @@ class Window:
         """F (L, n) at U (L, n); rows of constrained degrees of freedom are u_i - g_i."""
         every = torch.cat([self.known, U])
         values, rates = self._table("value") @ every, self._table("slope") @ every
-        result = self._table("test") @ self.space.form.residual(self.layers.moments, values, rates)
+        return self.with_conditions(
+            self._table("test") @ self.space.form.residual(self.layers.moments, values, rates), U
+        )
+
+    def with_conditions(self, result: Tensor, U: Tensor) -> Tensor:
+        """A residual (L, n) at U (L, n), in place, with the rows of constrained degrees of freedom."""
         c, repeats, slave = self.space.constrained, self.space.repeats, self.space.is_slave
         result[:, c] = U[:, c] - torch.where(slave, U[:, repeats], self.prescribed)
         return result

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import scipy.sparse as sp
-import scipy.sparse.linalg as spla
 import torch
 from torch import Tensor
 
@@ -27,8 +26,9 @@ from .dense_step import DenseSolver, dense_precision
 from .device_factors import FactorSolver
 from .polynomial import PolynomialSolver
 from .preconditioned import Preconditioned
-from .recipe import ORDERINGS, PRECONDITIONERS, Ordering, Preconditioning
+from .recipe import PRECONDITIONERS, Ordering, Preconditioning
 from .refined import RefinedSolver
+from .step_factors import CondensedSolver, HostSolver, condensed
 
 _DENSE_ROWS = 24_000
 _SMALL = 3_000  # below, factors cost nothing
@@ -42,7 +42,8 @@ class Stages(Preconditioning):
     Attributes:
         drop_tolerance: of incomplete factors; 0 for complete ones.
         fill_factor: most entries of the factors, in multiples of those of the matrix.
-        ordering: order of elimination: colamd, or mmd (smaller and faster for diffusion, bad for waves).
+        ordering: order of elimination: colamd, or mmd (smaller and faster for diffusion, bad for waves); or auto: with complete
+            factors mmd where diagonals can be pivots, else colamd.
         solves: factors (on the host), dense (inverses, on a GPU; of the incomplete factors where there are such), polynomial;
             or auto: a polynomial if it reaches `polynomial_accuracy` and no `drop_tolerance` is given, else on a GPU dense up to
             24 000 degrees of freedom per time level, else factors.
@@ -54,7 +55,7 @@ class Stages(Preconditioning):
 
     drop_tolerance: float = 0.0
     fill_factor: float = 50.0
-    ordering: Ordering = "colamd"
+    ordering: Ordering | Literal["auto"] = "auto"
     solves: Literal["auto", "factors", "dense", "polynomial"] = "auto"
     polynomial_accuracy: float = 0.05
     coupled: bool = True
@@ -137,9 +138,19 @@ class StageSolver:
         self._from = torch.from_numpy(T[:, keep].astype(complex)).to(space.device)
         by_value, by_rate = matrix.mean()
         precision = recipe.precision(space.form, [is_complex for _, is_complex in self._modes])
+        whole = precision is None and not recipe.drop_tolerance and recipe.ordering == "auto"
+        in_space = space.form.to_scipy
+        reduced = condensed(space, in_space(by_value), in_space(by_rate), recipe) if whole else None
+        shifts = (z if is_complex else z.real for z, is_complex in self._modes)
         self._solvers = [
-            _solver(by_value + (z * by_rate if is_complex else z.real * by_rate), recipe, space.form, precision)
-            for z, is_complex in self._modes
+            _solver(
+                by_value + z * by_rate,
+                recipe,
+                space.form,
+                precision,
+                None if reduced is None else partial(reduced.at, z),
+            )
+            for z in shifts
         ]
         self._free = torch.ones(space.size, dtype=torch.bool, device=space.device)
         self._free[space.constrained] = False
@@ -257,8 +268,13 @@ def window_residual(
 
 
 def _solver(
-    entries: Tensor, recipe: Stages, form: SpatialForm, precision: torch.dtype | None
-) -> _HostSolver | _DeviceSolver | DenseSolver | PolynomialSolver:
+    entries: Tensor,
+    recipe: Stages,
+    form: SpatialForm,
+    precision: torch.dtype | None,
+    reduced: Callable[[], CondensedSolver] | None = None,
+) -> _Solver:
+    """For one mode; `reduced` makes factors of fewer degrees of freedom that do the same."""
     incomplete, on_gpu = recipe.drop_tolerance > 0, form.device.type == "cuda"
     auto = recipe.solves == "auto"
     if recipe.solves == "polynomial" or (auto and form.size > _SMALL and not incomplete):
@@ -269,8 +285,10 @@ def _solver(
             found = PolynomialSolver(A, At, diagonal)
             if found.error <= recipe.polynomial_accuracy or recipe.solves == "polynomial":
                 return found
+    if reduced is not None:
+        return reduced()
     A = form.to_scipy(entries)
-    host = None if precision is not None and not incomplete else _HostSolver(A, recipe)
+    host = None if precision is not None and not incomplete else HostSolver(A, recipe)
     if precision is not None:
         inverted, fill = (A, 0.0) if host is None else (host.product(), host.fill)
         dense = DenseSolver(inverted, form.device, fill, precision)
@@ -282,62 +300,21 @@ def _solver(
                 "raise memory, take shorter steps, or use solves=factors",
             )
         del dense
-    host = host or _HostSolver(A, recipe)
+    host = host or HostSolver(A, recipe)
     return _DeviceSolver(host, form.device) if auto and on_gpu and incomplete and host.is_real else host
 
 
-def _of_all(solver: _HostSolver | _DeviceSolver | DenseSolver | PolynomialSolver, r: Tensor, transpose: bool) -> Tensor:
+def _of_all(solver: _Solver, r: Tensor, transpose: bool) -> Tensor:
     """Several right-hand sides (s, n) at once, where the solver can."""
     if isinstance(solver, PolynomialSolver):
         return torch.stack([solver.solve(row, transpose) for row in r])
     return solver.solve(r.T, transpose).T
 
 
-class _HostSolver:
-    """SuperLU factors, real or complex."""
-
-    kind = "factors"
-
-    def __init__(self, A: sp.spmatrix, recipe: Stages) -> None:
-        A = A.tocsc()
-        try:
-            if recipe.drop_tolerance > 0:
-                self.lu = spla.spilu(
-                    A,
-                    drop_tol=recipe.drop_tolerance,
-                    fill_factor=recipe.fill_factor,
-                    permc_spec=ORDERINGS[recipe.ordering],
-                )
-            else:
-                self.lu = spla.splu(A, permc_spec=ORDERINGS[recipe.ordering])
-        except (RuntimeError, MemoryError) as error:
-            raise PcpinnError(
-                f"the factorisation of a step failed: {error}",
-                "check the boundary conditions; take shorter steps or lower drop_tolerance",
-            ) from error
-        self.fill = self.lu.nnz / A.nnz  # asked for L and U, scipy would keep copies of both
-        self._dtype = A.dtype
-
-    @property
-    def is_real(self) -> bool:
-        """Whether the factors are."""
-        return not np.issubdtype(self._dtype, np.complexfloating)
-
-    def product(self) -> sp.csr_matrix:
-        """P itself, as a matrix: the factors multiplied, in the order of the degrees of freedom."""
-        return sp.csr_matrix(sp.csr_matrix(self.lu.L @ self.lu.U)[self.lu.perm_r][:, self.lu.perm_c])
-
-    def solve(self, r: Tensor, transpose: bool) -> Tensor:
-        """(n,) or (n, k) -> the same, by way of the host."""
-        b = r.cpu().numpy().astype(self._dtype)
-        x = self.lu.solve(b, "T") if transpose else self.lu.solve(b)
-        return torch.from_numpy(x).to(r.device)
-
-
 class _DeviceSolver:
     """The factors of the host on a GPU."""
 
-    def __init__(self, host: _HostSolver, device: torch.device) -> None:
+    def __init__(self, host: HostSolver, device: torch.device) -> None:
         self._factors = FactorSolver(host.lu, torch.float64, device)
         self.kind, self.fill = f"factors ({self._factors.method})", host.fill
 
@@ -345,3 +322,6 @@ class _DeviceSolver:
         """(n,) or (n, k) -> the same."""
         r = r.contiguous()
         return self._factors.apply_transpose(r) if transpose else self._factors.apply(r)
+
+
+_Solver = HostSolver | CondensedSolver | _DeviceSolver | DenseSolver | PolynomialSolver

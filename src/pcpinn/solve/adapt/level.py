@@ -14,6 +14,7 @@ import numpy as np
 from ...discretize.discrete_equation import DiscreteEquation
 from ...discretize.elements import ELEMENTS
 from ...discretize.finite_elements import FiniteElements
+from ...discretize.space import Space
 from ...discretize.transfer import by_field, mass_times, prolongation, squares, values_in_cells
 from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
@@ -32,6 +33,10 @@ class Elements:
     degree: int
     element: str = "lagrange"
     quadrature: int | None = None
+
+    def space(self, problem: Problem, mesh: Mesh) -> Space:
+        """Of a problem's fields."""
+        return Space(mesh, problem.unknowns, self.degree, self.quadrature, self.element)
 
     def on(self, problem: Problem, mesh: Mesh) -> FiniteElements:
         """The discretisation of a problem."""

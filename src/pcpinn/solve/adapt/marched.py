@@ -27,6 +27,7 @@ from ..refinement import refined_everywhere
 from .accuracy import limits_of
 from .fields import counted, counts, scales
 from .first_march import first_march
+from .first_steps import first_steps
 from .level import Elements
 from .limits import Limits
 from .march_error import march_distances
@@ -34,11 +35,12 @@ from .marches import Marches, MarchPair, Steps
 from .plan_file import MarchPlan
 from .steps import AdaptedMarch, adapt_march
 from .unfinished import Unfinished
-from .unseen import SAFE, cut_first, say_unseen
-from .wish import DEGREE, Wish, first_mesh
+from .unseen import SAFE, along_pixels, cut_first, say_unseen
+from .wish import DEGREE, FIRST_CELLS, Wish, first_mesh, follows_planes
 
 _SPACE, _TIME, _TRAINED = 0.22, 0.13, 0.25  # parts of the accuracy
 _FIRST_STEPS = 8
+_FINE = 4  # times the cells of an even first mesh: with more, steps are chosen on that one first
 _ORDER = 3
 _UNITS = {1: (2, 80, 640), 2: (6, 300, 1500), 3: (6, 400, 1000)}  # nodes per unit of the first network; least, most
 _MOST_GROWTH, _ONCE, _LEAST = 4.0, 2.0, 1.3  # of the first network's width in all; in one round at most, at least
@@ -63,18 +65,17 @@ def solve_over_time(
     times = np.linspace(domain.start, domain.end, _FIRST_STEPS + 1)
     steps = Steps("radau", _ORDER, times)
     targets = (_SPACE * wish.accuracy, _TIME * wish.accuracy)
-    adapted = unfinished.plan(
-        MarchPlan(problem, elements, steps),
-        lambda: adapt_march(
-            problem,
-            cut_first(problem, first_mesh(problem, settings, wish.mesh), elements, limits),
-            elements,
-            steps,
-            targets,
-            limits,
-            progress,
-        ),
-    )
+
+    def plan() -> AdaptedMarch:
+        even = along = first_mesh(problem, settings, wish.mesh)
+        if wish.mesh is None and follows_planes(domain.shape, settings):
+            along = along_pixels(problem, even, elements, limits, FIRST_CELLS[even.dimension])
+        mesh, begun, pixels = cut_first(problem, along, elements, limits), steps, along is not even
+        if pixels and mesh.cell_count > _FINE * even.cell_count:
+            begun = first_steps(Marches(problem, elements, progress, limits), even, steps, targets[1])
+        return adapt_march(problem, mesh, elements, begun, targets, limits, progress, stretch=not pixels)
+
+    adapted = unfinished.plan(MarchPlan(problem, elements, steps), plan)
 
     def train(width: int, on: AdaptedMarch, progress: Progress) -> Solution:
         return unfinished.network(
@@ -85,14 +86,14 @@ def solve_over_time(
     unseen = looked_at(problem, space).hidden_part(adapted.level.finer.space.form)
     say_unseen(unseen, wish.accuracy, progress)
     best: tuple[float, Solution, Verdict] | None = None
-    rounds, since, plan, coarser, advice = [], limits.clock.seconds, adapted, None, None
+    rounds, since, used, coarser, advice = [], limits.clock.seconds, adapted, None, None
     width = first = 0 if wish.fixes("network", "optimiser") else _first_width(problem, adapted)
     while True:
         try:
             if best is None:
-                solution, plan, coarser = first_march(wish.accuracy, adapted, partial(train, width), limits, progress)
+                solution, used, coarser = first_march(wish.accuracy, adapted, partial(train, width), limits, progress)
             else:
-                solution = train(width, plan, progress)
+                solution = train(width, used, progress)
         except PcpinnError as error:
             if best is None:
                 raise

@@ -52,11 +52,10 @@ class Steps:
     order: int
     times: np.ndarray
 
-    def halved(self, chosen: np.ndarray, often: np.ndarray) -> Steps:
-        """With the chosen steps cut into 2^often equal ones."""
+    def cut(self, counts: np.ndarray) -> Steps:
+        """With each step cut into as many equal ones as (S,) counts say."""
         parts = [self.times[:1]]
-        for k, (a, b) in enumerate(zip(self.times[:-1], self.times[1:], strict=True)):
-            count = 2 ** int(often[k]) if chosen[k] else 1
+        for a, b, count in zip(self.times[:-1], self.times[1:], counts.tolist(), strict=True):
             parts.append(np.linspace(a, b, count + 1)[1:])
         return replace(self, times=np.concatenate(parts))
 

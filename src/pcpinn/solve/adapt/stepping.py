@@ -18,6 +18,7 @@ from ...discretize.window import MarchSpace, Window, WindowMatrix
 from ...errors import PcpinnError
 from ...precondition.refined import RefinedSolver
 from ...precondition.stages import Stages, StageSolver
+from .linear_steps import LinearSteps
 
 _TOLERANCE = 1e-9
 _STEPS = 25
@@ -113,12 +114,15 @@ def march_discrete(
     known = space.initial_values()[None]
     values = [known.cpu().numpy()]
     kept: dict[float, StageSolver] = {}
+    linear = LinearSteps(space) if space.form.constant else None
     last: Tensor | None = None
     for k, (start, end) in enumerate(itertools.pairwise(times)):
         window = Window(space, Layers(steps, np.array([start, end]), k == 0), known)
         same = k > 0 and last is not None and abs((end - start) - (times[k] - times[k - 1])) < 1e-9 * (end - start)
         guess = _continued(steps, last) if same and last is not None else known.repeat(steps.order, 1)
-        U = _solve(window, guess, kept)
+        U = None if linear is None else _solve_linear(window, guess, kept, linear)
+        if U is None:
+            linear, U = None, _solve(window, guess, kept)
         if U is None and same:
             kept.clear()
             U = _solve(window, known.repeat(steps.order, 1), kept)
@@ -145,18 +149,36 @@ def _continued(steps: StepScheme, last: Tensor) -> Tensor:
     return torch.from_numpy(steps.interpolation(1 + steps.nodes)).to(last) @ last
 
 
+def _solve_linear(window: Window, guess: Tensor, kept: dict[float, StageSolver], linear: LinearSteps) -> Tensor | None:
+    length, matrix = _length(window), window.linearise(guess)
+    try:
+        solver = kept.get(length) or _keep(kept, length, matrix)
+    except PcpinnError:
+        return None
+    return linear.solve(window, guess, solver.on(matrix).apply, id(solver))
+
+
+def _length(window: Window) -> float:
+    """Of its steps, without what rounding makes of equal ones."""
+    return float(f"{window.layers.length:.9g}")
+
+
+def _keep(kept: dict[float, StageSolver], length: float, matrix: WindowMatrix) -> StageSolver:
+    solver = Stages(solves="factors").build(matrix)  # polynomials are too coarse to go on from
+    if len(kept) >= _KEPT:
+        kept.clear()
+    kept[length] = solver
+    return solver
+
+
 def _solve(window: Window, guess: Tensor, kept: dict[float, StageSolver]) -> Tensor | None:
-    recipe, constant = Stages(solves="factors"), window.space.form.constant  # polynomials are too coarse to go on from
-    length = float(f"{window.layers.length:.9g}")
+    constant, length = window.space.form.constant, _length(window)
     refinement = 0 if constant else 1  # exact factors need none: Newton's second step is one
 
     def invert(matrix: WindowMatrix) -> Solve[Tensor]:
         solver = kept.get(length)
         if solver is None or not constant:
-            solver = recipe.build(matrix)
-            if len(kept) >= _KEPT:
-                kept.clear()
-            kept[length] = solver
+            solver = _keep(kept, length, matrix)
         return RefinedSolver(solver.on(matrix), matrix, refinement).apply
 
     at_hand = None

@@ -23,8 +23,8 @@ _MOST_HALVINGS = 3
 _VALUES = 2e8  # of a march, with 4 GiB
 # Relative errors above these say that nothing is resolved yet, and not where: all cells, all steps are cut. Cells of an
 # interval are cheap.
-_FAR, _FAR_IN_SPACE = 0.2, {1: 0.03, 2: 0.2, 3: 0.2}
-_HELPED = (
+FAR, _FAR_IN_SPACE = 0.2, {1: 0.03, 2: 0.2, 3: 0.2}
+HELPED = (
     0.8  # and so they are where the last cuts left more than this of an error: it comes from elsewhere, or from before
 )
 
@@ -61,10 +61,12 @@ def adapt_march(
     targets: tuple[float, float],
     limits: Limits,
     progress: Progress,
+    stretch: bool = True,
 ) -> AdaptedMarch:
     """Refine mesh and steps until the relative L2 errors by space and by time are within their targets, as two levels agree.
 
-    The first mesh of a box may be replaced by one that is stretched as the solution is.
+    With `stretch` the first mesh of a box may be replaced by one that is stretched as the solution is: not where its cells follow
+    something already.
 
     Raises:
         PcpinnError: when not even the first level can be solved.
@@ -73,7 +75,7 @@ def adapt_march(
     levels: list[MarchLevel] = []
     part, limited, last_parts = LEAST_TRUST, None, (np.inf, np.inf)
     failed: list[tuple[int, float]] = []
-    stretch, marches = True, Marches(problem, elements, progress, limits)
+    marches = Marches(problem, elements, progress, limits)
     while True:
         count = len(steps.times) - 1
         progress.stage(f"plan {len(history) + 1}: {mesh.cell_count} cells, {count} steps", 3 * count)
@@ -91,8 +93,7 @@ def adapt_march(
                     raise failure.after(failed) from None
                 limited = "time step"
                 break
-            often = np.ones(count, dtype=int)
-            steps = steps.halved(np.arange(count) >= max(0, failure.step - 1), often)
+            steps = steps.cut(np.where(np.arange(count) >= max(0, failure.step - 1), 2, 1))
             continue
         levels.append(level)
         part = _trust(levels)
@@ -111,7 +112,7 @@ def adapt_march(
         space_done, time_done = in_space <= part * targets[0], in_time <= part * targets[1]
         if space_done and time_done and not first:
             break
-        helped = [first or now <= _HELPED * before for now, before in zip((in_space, in_time), last_parts, strict=True)]
+        helped = [first or now <= HELPED * before for now, before in zip((in_space, in_time), last_parts, strict=True)]
         last_parts = (in_space, in_time)
         wishes = _refinements(
             problem, level, steps, targets, (space_done and not first, time_done and not first), helped
@@ -147,7 +148,7 @@ def _refinements(
         helped: whether what was done for them last brought their errors down.
     """
     in_space, in_time = level.parts
-    mesh, every = level.base.space.mesh, np.ones(len(steps.times) - 1, dtype=bool)
+    mesh, twice = level.base.space.mesh, np.full(len(steps.times) - 1, 2)
     in_cells, in_steps = [], []
     if not done[0]:
         everywhere = in_space > _FAR_IN_SPACE[mesh.dimension] or in_space <= LEAST_TRUST * targets[0] or not helped[0]
@@ -155,8 +156,8 @@ def _refinements(
             chosen = np.ones(len(mesh.cells), dtype=bool) if bulk == 1 else marked(level.by_cell, bulk)
             in_cells.append(refined_where(mesh, chosen, problem))
     if not done[1]:
-        far = in_time > _FAR or not helped[1]
-        in_steps = [_shortened(steps, level.by_step, in_time / targets[1], far), steps.halved(every, every.astype(int))]
+        far = in_time > FAR or not helped[1]
+        in_steps = [shortened(steps, level.by_step, in_time / targets[1], far), steps.cut(twice)]
     both = (in_cells[0] if in_cells else mesh, in_steps[0] if in_steps else steps)
     if in_steps and (not in_cells or in_time / targets[1] > in_space / targets[0]):
         return [both, *((mesh, shorter) for shorter in in_steps)]
@@ -175,7 +176,7 @@ def _too_much(level: MarchLevel, new: tuple[Mesh, Steps], limits: Limits) -> str
     )
 
 
-def _shortened(steps: Steps, by_step: np.ndarray, too_large: float, far: bool) -> Steps:
+def shortened(steps: Steps, by_step: np.ndarray, too_large: float, far: bool) -> Steps:
     """Steps with large contributions cut, more often where they are far too large; all of them if the error is still `far`."""
     lengths = np.diff(steps.times)
     share = by_step.sum() * lengths / lengths.sum()  # if all moments counted the same
@@ -186,7 +187,7 @@ def _shortened(steps: Steps, by_step: np.ndarray, too_large: float, far: bool) -
     with np.errstate(all="ignore"):
         wanted = np.log2(np.maximum(by_step / np.maximum(share, TINY), 1.0) * max(too_large, 1.0) ** 2) / power
     often = np.clip(np.ceil(np.nan_to_num(wanted, nan=1.0)), 1, 1 if far else _MOST_HALVINGS).astype(int)
-    return steps.halved(chosen, often)
+    return steps.cut(np.where(chosen, 2**often, 1))
 
 
 def _hopeless(level: MarchLevel, targets: tuple[float, float]) -> bool:
