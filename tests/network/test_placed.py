@@ -4,7 +4,7 @@ import pytest
 import torch
 from memory_of_tensors import most_held
 
-from pcpinn.network import Architecture, DenseNetwork, Features
+from pcpinn.network import Architecture, DenseNetwork, Features, dense
 from pcpinn.network.placed import PlacedNetwork
 
 
@@ -82,3 +82,18 @@ def test_parts_stay_within_their_room(depth):
     held = most_held(lambda: PlacedNetwork(network, x, room).values())
     answer = 8 * 20_000 * 3
     assert held - 4 * answer < room < table
+
+
+def test_values_alone_need_little_memory_at_many_points(monkeypatch):
+    """As a picture of a march over ten thousand waves asks for them."""
+    waves = Architecture(6, 0, features=Features("log", 30))
+    network = DenseNetwork(waves, [0.0], [2.0], 3, torch.Generator().manual_seed(0))
+    x = torch.linspace(0, 2, 40_000, dtype=torch.float64)[:, None]
+    whole = network(x).detach()
+    monkeypatch.setattr(dense, "_AT_ONCE", 10_000)
+    with torch.no_grad():
+        torch.testing.assert_close(network(x), whole)
+        in_parts = most_held(lambda: network(x))
+    monkeypatch.setattr(dense, "_AT_ONCE", 2**26)
+    with torch.no_grad():
+        assert in_parts < 0.5 * most_held(lambda: network(x))

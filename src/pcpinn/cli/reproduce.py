@@ -151,9 +151,9 @@ def _show(item: Item, comparison: Comparison, written: list[Path], as_json: bool
     for line in comparison.lines:
         table.add_row(*map(escape, (*line.cells, line.verdict)))
     console.print(table)
-    for line in (l for l in comparison.lines if l.why):
-        named = " ".join(line.cells[:2])
-        console.print(f"  {named}: {line.verdict}: {line.why}", markup=False, highlight=False, soft_wrap=True)
+    said = (f"  {' '.join(line.cells[:2])}: {line.verdict}: {line.why}" for line in comparison.lines if line.why)
+    for text in dict.fromkeys(said):  # four errors of a run have one reason
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
     console.print(f"The paper: {item.statement}", markup=False, highlight=False, soft_wrap=True)
     for note in comparison.notes:
         console.print(f"  {note}", markup=False, highlight=False, soft_wrap=True)

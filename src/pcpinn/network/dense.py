@@ -21,6 +21,7 @@ from .separated import LARGE, Separated, separate
 from .stretched import stretched
 
 _DEEPEST = 1000  # beyond this nothing trains, and files that say so are damaged
+_AT_ONCE = 2**26  # numbers in a table of features that are made for points seen once: half a GiB
 
 
 @dataclass(frozen=True)
@@ -166,8 +167,11 @@ class DenseNetwork(BoxedNetwork):
         return result
 
     def bare(self, theta: Tensor, x: Tensor) -> Tensor:
-        """The same without the ansatz."""
-        return self.propagate(theta, self.encode(x))
+        """The same without the ansatz; without derivatives many points are taken a part at a time: features need memory."""
+        rows = _AT_ONCE // self._shapes[0][1] + 1
+        if torch.compiler.is_compiling() or torch.is_grad_enabled() or x.ndim != 2 or len(x) <= rows:
+            return self.propagate(theta, self.encode(x))
+        return torch.cat([self.propagate(theta, self.encode(part)) for part in x.split(rows)])
 
     @torch.no_grad()
     def query(self, x: Tensor, dtype: torch.dtype | None = None) -> Tensor:

@@ -14,6 +14,7 @@ from pcpinn.errors import PcpinnError
 from pcpinn.progress import Progress
 from pcpinn.solution.no_answer import NoAnswer
 from pcpinn.solve.adapt import accuracy, marched
+from pcpinn.solve.adapt.limits import Limits
 from pcpinn.solve.adapt.pace import Pace, TooSlow
 from pcpinn.solve.march.march import WindowSolver
 from pcpinn.solve.newton import NotConverged
@@ -64,7 +65,8 @@ class Notes(Progress):
 def test_a_march_that_is_too_slow_is_done_on_a_coarser_plan(monkeypatch):
     """16 steps of 0.8 s do not fit into what is left of 10 s."""
     slow_windows(monkeypatch, 0.8, shorter_than=0.1)
-    monkeypatch.setattr(marched, "_widths", lambda *_: (3, 5))
+    monkeypatch.setattr(marched, "_first_width", lambda *_: 3)
+    monkeypatch.setattr(marched, "_next_width", lambda width, *_: (5 if width < 5 else None, None))
     notes = Notes()
     solution = pc.solve(heat(), accuracy=1e-4, time_limit=10.0, device="cpu", progress=notes)
     assert (solution.verdict.reached, solution.verdict.limited_by) == (False, "time")
@@ -162,6 +164,34 @@ def test_a_larger_network_that_fails_does_not_cost_the_answer(monkeypatch):
     solution = pc.solve(problem, accuracy=1e-5, device="cpu", progress=notes)
     assert solution.verdict.reached is False
     assert any("the answer before stands" in text for text in notes.texts)
+
+
+def test_the_next_network_of_a_march_is_as_wide_as_there_is_time_for():
+    limits = Limits(100.0)
+    limits.clock.add(20.0)
+    assert marched._next_width(50, 50, 1.0, limits) == (100, None)
+    assert marched._next_width(150, 50, 1.0, limits) == (200, None)  # four times the first
+    assert marched._next_width(190, 50, 1.0, limits) == (None, None)
+    assert marched._next_width(0, 0, 1.0, limits) == (None, None)  # the user's own network
+    width, advice = marched._next_width(50, 50, 50.0, limits)
+    assert advice is None
+    assert 65 < width < 75  # 1.6 times the time of the last one
+    width, advice = marched._next_width(50, 50, 70.0, limits)
+    assert width is None
+    assert "time_limit=215" in advice
+    assert "100 units instead of 50" in advice
+
+
+@pytest.mark.filterwarnings("ignore::pcpinn.errors.AccuracyWarning")
+def test_a_march_whose_network_is_too_small_says_that_it_is_time_that_lacks(monkeypatch):
+    monkeypatch.setattr(marched, "_first_width", lambda *_: 2)
+    monkeypatch.setattr(marched, "_next_width", lambda *_: (None, "allow more time (time_limit=7)"))
+    verdict = pc.solve(heat(), accuracy=1e-3, device="cpu").verdict
+    assert (verdict.limited_by, verdict.advice) == ("time", "allow more time (time_limit=7)")
+    monkeypatch.setattr(marched, "_next_width", lambda *_: (None, None))
+    verdict = pc.solve(heat(), accuracy=1e-3, device="cpu").verdict
+    assert verdict.limited_by == "network"
+    assert "width=4)" in verdict.advice
 
 
 def test_pace():

@@ -106,10 +106,15 @@ class Stages(Progress):
         self.names.append(name.partition(" ")[0])
 
 
+def then_twelve(width, *_):
+    return (12, None) if width < 12 else (None, None)
+
+
+TWO_OR_TWELVE = (marched, "_first_width", lambda *_: 2), (marched, "_next_width", then_twelve)
 CASES = {
-    "layer": (layer, (accuracy, "_WIDTHS", (1, 2, 6)), {"accuracy": 1e-4}, "width 2"),
-    "wave": (wave, (marched, "_widths", lambda *_: (2, 12)), {"accuracy": 1e-4}, "width 2"),
-    "wave, inside a march": (wave, (marched, "_widths", lambda *_: (2, 12)), {"accuracy": 1e-4}, 13),
+    "layer": (layer, [(accuracy, "_WIDTHS", (1, 2, 6))], {"accuracy": 1e-4}, "width 2"),
+    "wave": (wave, TWO_OR_TWELVE, {"accuracy": 1e-4}, "width 2"),
+    "wave, inside a march": (wave, TWO_OR_TWELVE, {"accuracy": 1e-4}, 13),
 }
 
 
@@ -117,7 +122,8 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_networks_that_were_done_are_not_trained_again(tmp_path, monkeypatch, name):
     make, widths, options, cut = CASES[name]
-    monkeypatch.setattr(*widths)
+    for change in widths:
+        monkeypatch.setattr(*change)
     options = {**options, "device": "cpu", "checkpoint_every": 0.0}
     once = Stages()
     whole = pc.solve(make(), progress=once, **options)
@@ -133,6 +139,18 @@ def test_networks_that_were_done_are_not_trained_again(tmp_path, monkeypatch, na
     assert "plan" not in rest.names
     assert once.names.count("assembly") - rest.names.count("assembly") == len(done)
     assert again.names == whole.names
+
+
+@pytest.mark.filterwarnings("ignore::pcpinn.errors.AccuracyWarning")
+def test_a_network_that_was_begun_keeps_its_width_though_less_time_is_left(tmp_path, monkeypatch):
+    for change in TWO_OR_TWELVE:
+        monkeypatch.setattr(*change)
+    options = {"accuracy": 1e-4, "device": "cpu", "checkpoint_every": 0.0, "out": tmp_path / "run"}
+    with pytest.raises(Killed):
+        pc.solve(wave(), progress=KilledAt(stage="marching", iteration=13, skip=5), **options)
+    monkeypatch.setattr(marched, "_next_width", lambda width, *_: (7, None) if width < 7 else (None, None))
+    again = pc.solve(wave(), resume=True, **options)
+    assert [n["width"] for n in again.result["adaptation"]["networks"]] == [2, 12]
 
 
 def test_seconds_before_a_kill_count(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -40,7 +41,8 @@ _SPACE, _TIME, _TRAINED = 0.22, 0.13, 0.25  # parts of the accuracy
 _FIRST_STEPS = 8
 _ORDER = 3
 _UNITS = {1: (2, 80, 640), 2: (6, 300, 1500), 3: (6, 400, 1000)}  # nodes per unit of the first network; least, most
-_GROWTH = (1, 2, 4)
+_MOST_GROWTH, _ONCE, _LEAST = 4.0, 2.0, 1.3  # of the first network's width in all; in one round at most, at least
+_COST = 1.32  # power of the width that a round costs: 2.5 times as much for twice the units
 _RIDGES = {  # beside what a user says of the network
     "network.depth": 1,
     "network.initialisation": "cells",
@@ -83,9 +85,9 @@ def solve_over_time(
     unseen = looked_at(problem, space).hidden_part(adapted.level.finer.space.form)
     say_unseen(unseen, wish.accuracy, progress)
     best: tuple[float, Solution, Verdict] | None = None
-    rounds, since, plan, coarser = [], limits.clock.seconds, adapted, None
-    widths = (0,) if wish.fixes("network", "optimiser") else _widths(problem, adapted)
-    for width in widths:
+    rounds, since, plan, coarser, advice = [], limits.clock.seconds, adapted, None, None
+    width = first = 0 if wish.fixes("network", "optimiser") else _first_width(problem, adapted)
+    while True:
         try:
             if best is None:
                 solution, plan, coarser = first_march(wish.accuracy, adapted, partial(train, width), limits, progress)
@@ -99,17 +101,23 @@ def solve_over_time(
         errors = _errors(adapted, solution, problem, elements, limits, progress)
         fields = {name: error + unseen for name, error in errors.items()}
         limited = "mesh" if unseen > SAFE * wish.accuracy else coarser or adapted.limited_by or "network"
+        took, since = limits.clock.seconds - since, limits.clock.seconds
+        wider, advice = _next_width(width, first, took, limits)
         verdict = judge(wish.accuracy, counted(problem, fields), limited)
         estimate = np.inf if verdict.estimate is None else verdict.estimate
         rounds.append({"width": width, "estimate": verdict.estimate})
         progress.note(f"width {width}: estimated error {estimate:.1e}")
         if best is None or estimate < best[0]:
             best = (estimate, solution, verdict)
-        took, since = limits.clock.seconds - since, limits.clock.seconds
-        if verdict.reached or limits.left < max(0.1 * limits.seconds, 2.5 * took):
+        if verdict.reached or wider is None:
             break
+        width = unfinished.decided(wider)
     assert best is not None
     _, solution, verdict = best
+    if verdict.limited_by == "network" and advice is not None:  # a wider one was not tried
+        verdict = replace(verdict, limited_by="time", advice=advice)
+    elif verdict.limited_by == "network" and width:
+        verdict = replace(verdict, advice=f"give a larger network (width={2 * width}), or more time (time_limit=...)")
     if problem is not users:  # the rates are not part of the answer
         shown = replace(solution.network.plan, shown=users.components)
         network = MarchedNetwork(solution.network.base, shown, solution.network.times, solution.network.theta.detach())
@@ -124,11 +132,26 @@ def solve_over_time(
     return solution
 
 
-def _widths(problem: Problem, adapted: AdaptedMarch) -> tuple[int, ...]:
-    """Units of the networks to be tried, by the size of the mesh."""
+def _first_width(problem: Problem, adapted: AdaptedMarch) -> int:
+    """Units of the first network, by the size of the mesh."""
     each, least, most = _UNITS[problem.dimension]
     nodes = adapted.level.base.space.size // problem.components
-    return tuple(k * int(np.clip(nodes / each, least, most)) for k in _GROWTH)
+    return int(np.clip(nodes / each, least, most))
+
+
+def _next_width(width: int, first: int, took: float, limits: Limits) -> tuple[int | None, str | None]:
+    """Units of the next network, as many as there is time for; or None, with what more time would do if that is what lacks."""
+    factor = min(_ONCE, _MOST_GROWTH * first / width) if width else 0.0
+    if factor < _LEAST:  # the user's own, or the largest that is tried
+        return None, None
+    affordable = (limits.left / max(took, 1e-3)) ** (1 / _COST)
+    if limits.left < 0.1 * limits.seconds or affordable < _LEAST:
+        more = math.ceil(1.1 * (limits.seconds - limits.left + took * factor**_COST))
+        return (
+            None,
+            f"allow more time (time_limit={more}), for a network of {int(factor * width)} units instead of {width}",
+        )
+    return int(min(factor, affordable) * width), None
 
 
 def _train(

@@ -16,6 +16,7 @@ from torch import nn
 from ...checkpoint import FILE, Checkpoint, Contents
 from ...clock import Clock
 from ...errors import PcpinnError
+from ...files import write_atomically
 from ...problem.problem import Problem
 from ...solution.folder import read_run
 from ...solution.load import load
@@ -99,6 +100,20 @@ class Unfinished:
         here = self._clock.seconds - began
         self._clock.add(max(0.0, float(solution.result["time"]["total_s"]) - here))
         return solution
+
+    def decided(self, number: int) -> int:
+        """A number that the next network is made with: what it was begun with, though there was more time then, else this one."""
+        if self.folder is None:
+            return number
+        path = self.folder / _NETWORKS / f"{self._count + 1}.json"
+        if path.exists():
+            try:
+                return int(json.loads(path.read_text(encoding="utf-8")))
+            except (TypeError, ValueError) as error:
+                raise PcpinnError(f"{path} is damaged: {error}", "delete the folder, and solve again") from error
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, json.dumps(number))
+        return number
 
     def remove(self) -> None:
         """The run is finished: its answer is in the folder itself."""
