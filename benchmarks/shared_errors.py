@@ -3,7 +3,7 @@
     python benchmarks/shared_errors.py --out docs/benchmarks/shared_errors.csv
 
 A linear problem, a nonlinear one and a march, of degree 1 and 2, each with three seeds; by one process, which finds what several
-find (tests/solve/test_shared.py). The rules of `FAIR` cases were fixed before this script was run:
+find (tests/solve/test_shared.py). The rules of `FAIR` cases:
 
 - a run has ended if its residual is a 300th of the error of the discrete solution, which is measured first, or if it falls no
   more (less than one percent in 20 iterations; in a march, if a window gains nothing): not if iterations were over;

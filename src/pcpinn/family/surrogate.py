@@ -62,7 +62,7 @@ class Surrogate(Solution):
             x: NumPy array, nested list or torch tensor.
             mu: (K,) for all points, (n, K) one row per point, or a dict by name. One point with many rows of mu, too.
             field: only this field.
-            precision: float32 evaluates the layers in single precision: half of the time, and rounding of about 1e-6 of the
+            precision: float32 evaluates the layers in single precision: faster, with rounding of about 1e-6 of the
                 values. For values alone, with one set of parameters for all points.
 
         Torch in (either of them), torch out, differentiable in both.

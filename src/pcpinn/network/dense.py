@@ -173,15 +173,17 @@ class DenseNetwork(BoxedNetwork):
             return self.propagate(theta, self.encode(x))
         return torch.cat([self.propagate(theta, self.encode(part)) for part in x.split(rows)])
 
-    @torch.no_grad()
-    def query(self, x: Tensor, dtype: torch.dtype | None = None) -> Tensor:
-        """The network at points (n, d), without derivatives and faster; layers in `dtype`, the network's own by default."""
-        values = self._queried(self.layers(self.theta), self.encode(x), dtype)
-        return values if self.ansatz is None else self.ansatz(x, values)
-
-    def _queried(self, layers: Sequence[tuple[Tensor, Tensor]], encoded: Tensor, dtype: torch.dtype | None) -> Tensor:
-        values = propagated(layers, self._activation, encoded if dtype is None else encoded.to(dtype))
-        return values.to(self.theta) * self.output_scale
+    def _queried(
+        self,
+        layers: Sequence[tuple[Tensor, Tensor]],
+        encode: Callable[[Tensor], Tensor],
+        x: Tensor,
+        dtype: torch.dtype | None,
+    ) -> Tensor:
+        """Values without derivatives, in `dtype`; many points a part at a time, as in `bare`."""
+        parts = x.split(_AT_ONCE // self._shapes[0][1] + 1)
+        values = [propagated(layers, self._activation, encode(part).to(dtype or part.dtype)) for part in parts]
+        return torch.cat(values).to(self.theta) * self.output_scale
 
     def jets(self, points: Tensor, pairs: Pairs) -> Callable[[Tensor], Tensor]:
         """theta -> jet (1 + d + s, n, outputs) at points (n, d) that stay where they are, without the ansatz: see jets.py."""

@@ -76,7 +76,7 @@ class ParametricNetwork(DenseNetwork):
     @torch.no_grad()
     def query_one(self, z: Tensor, x: Tensor, dtype: torch.dtype | None = None) -> Tensor:
         """z (K,), x (n, d) -> (n, outputs), without derivatives."""
-        return self._queried(self.layers_at(z), super().encode(x), dtype)
+        return self._queried(self.layers_at(z), super().encode, x, dtype)
 
     def copy_from(self, other: object) -> bool:
         """As of perceptrons; the number of parameters must be the same."""

@@ -17,7 +17,6 @@ from ..discretize.outside import outside_of
 from ..errors import PcpinnError, PcpinnWarning
 from ..files import make_folder_of, write_atomically
 from ..mesh.slab_mesh import AnyMesh
-from ..network.dense import DenseNetwork
 from ..problem.field import Field, component_names
 from ..problem.problem import Problem
 from ..problem.real import real_array, refuse_complex
@@ -106,10 +105,7 @@ class Solution:
             values = values.to(points) if points.is_floating_point() else values.to(points.device)
         else:
             with torch.no_grad():
-                places = torch.as_tensor(points).to(theta)
-                own = self.network
-                found = own.query(places) if isinstance(own, DenseNetwork) else own(places)
-                values = found[:, columns].double().cpu().numpy()
+                values = self.network(torch.as_tensor(points).to(theta))[:, columns].double().cpu().numpy()
         if elsewhere is not None:
             if given_torch:
                 values = torch.where(torch.as_tensor(elsewhere[:, None], device=values.device), math.nan, values)
