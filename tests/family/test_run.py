@@ -93,6 +93,24 @@ def test_points_and_parameters_go_together(trained):
             surrogate(*wrong)
 
 
+def test_queries_in_single_precision(trained):
+    family, surrogate, _ = trained
+    x, mu = np.linspace(0, 1, 50)[:, None], family.sample(2).numpy()
+    values = surrogate(x, mu[0])
+    by_torch = surrogate(torch.from_numpy(x), mu[0]).detach().numpy()
+    assert np.allclose(values, by_torch, rtol=0, atol=1e-14 * abs(values).max())
+    single = surrogate(x, mu[0], precision="float32")
+    assert 0 < abs(single - values).max() < 1e-4 * abs(values).max()
+    assert np.array_equal(surrogate(x, mu[0], precision="float64"), values)
+    for wrong, words in (
+        ((x, mu[0], None, "half"), "not a choice"),
+        ((torch.from_numpy(x), mu[0], None, "float32"), "values alone"),
+        ((x[:2], mu, None, "float32"), "one set of parameters"),
+    ):
+        with pytest.raises(pc.PcpinnError, match=words):
+            surrogate(*wrong)
+
+
 def test_back_from_disk(trained, tmp_path):
     family, surrogate, folder = trained
     for place in (folder, surrogate.save(tmp_path / "again")):

@@ -96,3 +96,18 @@ def test_on_disk(network, tmp_path):
     assert torch.equal(again(both), network(both))
     other = RECIPES[0].build_family(PLACE, 3, 1, torch.float64)
     assert other.copy_from(again) == (type(other) is type(again))
+
+
+@pytest.mark.parametrize("activation", ["tanh", "silu"])
+def test_queries(activation):
+    """Values without derivatives are the same to rounding; in single precision to that of it."""
+    for recipe in (MLP(width=7, depth=3, activation=activation), TrunkBranch(width=7, depth=2, activation=activation)):
+        network = recipe.build_family(PLACE, 3, 0, torch.float64)
+        network.output_scale = torch.tensor([0.7, 20.0], dtype=torch.float64)
+        z, x, _ = points(40)
+        wanted, found = network.for_one(z[0], x).detach(), network.query_one(z[0], x)
+        assert not found.requires_grad
+        assert torch.allclose(found, wanted, rtol=0, atol=1e-14 * float(wanted.abs().max()))
+        single = network.query_one(z[0], x, torch.float32)
+        assert single.dtype == torch.float64
+        assert 1e-9 < float((single - wanted).norm() / wanted.norm()) < 1e-5

@@ -140,6 +140,8 @@ class Anchors:
         groups = [(k, at.to(self.system.device)) for k, at in groups if len(at)]
 
         def apply(r: Tensor) -> Tensor:
+            if len(groups) == 1:  # as in every single query
+                return self._solvers[groups[0][0]].apply(r.T.contiguous()).T.to(r)
             out = torch.empty_like(r)
             for k, at in groups:
                 out[at] = self._solvers[k].apply(r[at].T.contiguous()).T.to(r)

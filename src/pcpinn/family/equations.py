@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..discretize.batches import on_device
-from ..discretize.constraints import prescribed_values
+from ..discretize.constraints import NodesOn, prescribed_values
 from ..discretize.discrete_equation import DiscreteEquation
 from ..discretize.discretisation import check_functions
 from ..discretize.equation import Nodes
@@ -108,11 +108,16 @@ class SampledEquations(ABC, Generic[D]):
         counts = [k for k, f in enumerate(self.form.problem.unknowns) if not f.auxiliary]
         return ratio[:, counts or slice(None)].amax(1)
 
+    @cached_property
+    def _nodes_on(self) -> NodesOn:
+        """Looked up once for all queries: the same boundaries are asked for in each."""
+        return cache(self.form.nodes_on)
+
     def satisfied(self, u: Tensor, mu: Tensor) -> Tensor:
         """u (S, N) with its constrained values corrected."""
         points = torch.cat([mu[:, None, :].expand(-1, self.size, -1), self._places.expand(len(mu), -1, -1)], dim=2)
         points = points.cpu() if self.functions_on_host else points
-        value = prescribed_values(self.form.problem, self.form, self.form.nodes_on, points)
+        value = prescribed_values(self.form.problem, self.form, self._nodes_on, points)
         value = value.to(self.device)[:, self._source]
         v = u.clone()
         v[:, self.constrained] = torch.where(self.master >= 0, u[:, self.master], torch.nan_to_num(value))

@@ -30,7 +30,7 @@ def conjugate_gradients(A: Products, P: Apply, r: Tensor, steps: int) -> tuple[T
     z = P(r)
     p, rz = z.clone(), (r * z).sum(1)
     start, bad = rz.abs(), rz < 0
-    for _ in range(steps):
+    for k in range(steps):
         Ap = A.apply(p)
         curvature = (p * Ap).sum(1)
         live = (rz.abs() > 1e-28 * start) & (curvature.abs() > _TINY)
@@ -39,6 +39,8 @@ def conjugate_gradients(A: Products, P: Apply, r: Tensor, steps: int) -> tuple[T
         bad |= live & (curvature < 0)
         alpha = torch.where(live, rz / torch.where(live, curvature, 1.0), 0.0)[:, None]
         x += alpha * p
+        if k + 1 == steps:
+            break  # the next direction is not needed, and costs a solve
         r -= alpha * Ap
         z = P(r)
         new = (r * z).sum(1)

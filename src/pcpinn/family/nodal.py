@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ..discretize.equation import Nodes, TensorNodes
+from ..network.parametric import OneSet
 from ..network.protocol import Network, Placed
 from ..network.trunk_branch import PlacedProduct, TrunkBranchNetwork
 
@@ -36,7 +37,9 @@ class NodalNetwork:
     def values(self, z: Tensor) -> Tensor:
         """(S, N) for scaled parameters (S, K)."""
         grid = self.placed(z)
-        if grid is None:
+        if len(z) == 1 and isinstance(self.network, OneSet):
+            flat = self.network.query_one(z[0].to(self.points), self.points)
+        elif grid is None:
             points = self.extended(z)
             flat = torch.cat([self.network(points[k : k + _ROWS]) for k in range(0, len(points), _ROWS)])
         else:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -30,6 +30,7 @@ from .family import Family, Parameters
 from .slider import write_slider
 
 _REFINE_ITERATIONS = 40
+Precision = Literal["float64", "float32"]
 
 
 @dataclass(repr=False)
@@ -52,13 +53,17 @@ class Surrogate(Solution):
         what = f"{self.result.get('problem', 'family')}: {', '.join(self.names)}"
         return f"<Surrogate of {what} for all {named}; {self.verdict.message}>"
 
-    def __call__(self, x: Any, mu: Any = None, field: str | None = None) -> Any:  # type: ignore[override]
+    def __call__(  # type: ignore[override]
+        self, x: Any, mu: Any = None, field: str | None = None, precision: Precision | None = None
+    ) -> Any:
         """Values at points x (n, d) for parameters mu: (n,) for one scalar, else (n, components).
 
         Args:
             x: NumPy array, nested list or torch tensor.
             mu: (K,) for all points, (n, K) one row per point, or a dict by name. One point with many rows of mu, too.
             field: only this field.
+            precision: float32 evaluates the layers in single precision: faster, with rounding of about 1e-6 of the
+                values. For values alone, with one set of parameters for all points.
 
         Torch in (either of them), torch out, differentiable in both.
         """
@@ -84,12 +89,17 @@ class Surrogate(Solution):
             raise PcpinnError(
                 f"{len(points)} points and {len(z)} sets of parameters", "give as many of each, or one of either"
             )
+        one = self.network if len(z) == 1 and isinstance(self.network, OneSet) else None
+        if precision is not None:
+            self._check_precision(precision, wanted, one is not None)
         with torch.set_grad_enabled(wanted and torch.is_grad_enabled()):
-            if len(z) == 1 and isinstance(self.network, OneSet):
-                values = self.network.for_one(z[0], points)[:, columns]
+            if one is not None and not wanted:
+                values = one.query_one(z[0], points, None if precision is None else getattr(torch, precision))
+            elif one is not None:
+                values = one.for_one(z[0], points)
             else:
-                values = self.network(torch.cat([z.expand(rows, -1), points.expand(rows, -1)], dim=1))[:, columns]
-        values = values[:, 0] if len(columns) == 1 else values
+                values = self.network(torch.cat([z.expand(rows, -1), points.expand(rows, -1)], dim=1))
+        values = values[:, columns[0]] if len(columns) == 1 else values[:, columns]
         return values if wanted else values.double().cpu().numpy()
 
     def at(self, mu: Any) -> Solution:
@@ -286,6 +296,22 @@ class Surrogate(Solution):
         return folder
 
     # --- inside -------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _check_precision(precision: str, wanted: bool, one: bool) -> None:
+        """Refuse a precision that is none, or that this query does not read."""
+        if precision not in get_args(Precision):
+            raise PcpinnError(f"precision={precision!r} is not a choice", f"use {', '.join(get_args(Precision))}")
+        if wanted:
+            raise PcpinnError(
+                f"precision={precision} is for values alone, and torch tensors are asked for derivatives, too",
+                "give NumPy arrays, or leave precision out",
+            )
+        if not one:
+            raise PcpinnError(
+                f"precision={precision} is for one set of parameters, and a network that is trained",
+                "leave precision out",
+            )
 
     def _here(self, mu: Any) -> Solution:
         return self.at(self.parameters.middle if mu is None else mu)

@@ -16,6 +16,7 @@ from .features import Features
 from .initialisation import INITIALISATIONS, initialise_layer
 from .jets import Pairs, jet_of, through_layers
 from .placed import PlacedNetwork
+from .query import propagated
 from .separated import LARGE, Separated, separate
 from .stretched import stretched
 
@@ -171,6 +172,18 @@ class DenseNetwork(BoxedNetwork):
         if torch.compiler.is_compiling() or torch.is_grad_enabled() or x.ndim != 2 or len(x) <= rows:
             return self.propagate(theta, self.encode(x))
         return torch.cat([self.propagate(theta, self.encode(part)) for part in x.split(rows)])
+
+    def _queried(
+        self,
+        layers: Sequence[tuple[Tensor, Tensor]],
+        encode: Callable[[Tensor], Tensor],
+        x: Tensor,
+        dtype: torch.dtype | None,
+    ) -> Tensor:
+        """Values without derivatives, in `dtype`; many points a part at a time, as in `bare`."""
+        parts = x.split(_AT_ONCE // self._shapes[0][1] + 1)
+        values = [propagated(layers, self._activation, encode(part).to(dtype or part.dtype)) for part in parts]
+        return torch.cat(values).to(self.theta) * self.output_scale
 
     def jets(self, points: Tensor, pairs: Pairs) -> Callable[[Tensor], Tensor]:
         """theta -> jet (1 + d + s, n, outputs) at points (n, d) that stay where they are, without the ansatz: see jets.py."""

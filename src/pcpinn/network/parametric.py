@@ -19,6 +19,9 @@ class OneSet(Protocol):
     def for_one(self, z: Tensor, x: Tensor) -> Tensor:
         """z (K,), x (n, d) -> (n, outputs), differentiable in both."""
 
+    def query_one(self, z: Tensor, x: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+        """The same without derivatives, and faster; layers in `dtype`, the network's own by default."""
+
 
 class ParametricNetwork(DenseNetwork):
     """The first layer sees the features of x and, scaled to [-1, 1] already, K parameters; x has the box and the features.
@@ -56,14 +59,24 @@ class ParametricNetwork(DenseNetwork):
         """What the first layer sees of (..., K + d): features of the place, then the parameters."""
         return torch.cat([super().encode(x[..., self.numbers :]), x[..., : self.numbers]], dim=-1)
 
-    def for_one(self, z: Tensor, x: Tensor) -> Tensor:
-        """z (K,), x (n, d) -> (n, outputs), differentiable in both: parameters change the bias of the first layer."""
+    def layers_at(self, z: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Those of the perceptron of x for parameters z (K,), which change the bias of the first layer."""
         (w, b), *rest = self.layers(self.theta)
-        seen = super().encode(x)
-        a = nn.functional.linear(seen, w[:, : seen.shape[1]], b + w[:, seen.shape[1] :] @ z)
+        places = w.shape[1] - self.numbers
+        return [(w[:, :places], b + w[:, places:] @ z), *rest]
+
+    def for_one(self, z: Tensor, x: Tensor) -> Tensor:
+        """z (K,), x (n, d) -> (n, outputs), differentiable in both."""
+        (w, b), *rest = self.layers_at(z)
+        a = nn.functional.linear(super().encode(x), w, b)
         for v, c in rest:
             a = nn.functional.linear(self._activation.value(a), v, c)
         return a * self.output_scale
+
+    @torch.no_grad()
+    def query_one(self, z: Tensor, x: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+        """z (K,), x (n, d) -> (n, outputs), without derivatives."""
+        return self._queried(self.layers_at(z), super().encode, x, dtype)
 
     def copy_from(self, other: object) -> bool:
         """As of perceptrons; the number of parameters must be the same."""
@@ -71,13 +84,9 @@ class ParametricNetwork(DenseNetwork):
 
     @torch.no_grad()
     def at(self, z: Tensor) -> DenseNetwork:
-        """The perceptron of x for parameters z (K,): they change the bias of the first layer."""
+        """The perceptron of x for parameters z (K,)."""
         network = perceptron_like(self)
-        own, theirs = self.layers(self.theta), network.layers(network.theta)
-        for (w, b), (v, c) in zip(own[1:], theirs[1:], strict=True):
+        for (v, c), (w, b) in zip(network.layers(network.theta), self.layers_at(z.to(self.theta)), strict=True):
             v.copy_(w)
             c.copy_(b)
-        (w, b), (v, c) = own[0], theirs[0]
-        v.copy_(w[:, : v.shape[1]])
-        c.copy_(b + w[:, v.shape[1] :] @ z.to(w))
         return network

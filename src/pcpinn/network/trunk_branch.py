@@ -18,6 +18,7 @@ from .ansatz import Ansatz
 from .boxed import BoxedNetwork
 from .dense import Architecture, DenseNetwork, perceptron_like, split_layers, weight_gradients
 from .initialisation import initialise_layer
+from .query import propagated
 from .recipe import MLP, NETWORKS, Place
 
 _BRANCH_WIDTH = 32
@@ -109,10 +110,23 @@ class TrunkBranchNetwork(BoxedNetwork):
         """(..., outputs) of phi (..., width) and c (..., outputs, width + 1)."""
         return ((c[..., :-1] * phi[..., None, :]).sum(-1) + c[..., -1]) * self.output_scale
 
+    def layers_at(self, z: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Those of the perceptron of x for parameters z (K,): the trunk, and the last layer that the branch gives it."""
+        c = self.head(self.theta, z)
+        return [*self.layers(self.theta)[0], (c[:, :-1], c[:, -1])]
+
     def for_one(self, z: Tensor, x: Tensor) -> Tensor:
         """z (K,), x (n, d) -> (n, outputs), differentiable in both: the branch is asked once."""
-        phi, c = self.hidden(self.theta, self.encode(x)), self.head(self.theta, z)
-        return nn.functional.linear(phi, c[:, :-1], c[:, -1]) * self.output_scale
+        *hidden, (weight, bias) = self.layers_at(z)
+        phi = _through(hidden, self.encode(x), self._activation.value)
+        return nn.functional.linear(phi, weight, bias) * self.output_scale
+
+    @torch.no_grad()
+    def query_one(self, z: Tensor, x: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+        """z (K,), x (n, d) -> (n, outputs), without derivatives."""
+        encoded = self.encode(x)
+        values = propagated(self.layers_at(z), self._activation, encoded if dtype is None else encoded.to(dtype))
+        return values.to(self.theta) * self.output_scale
 
     def place(self, points: Tensor) -> PlacedProduct:
         """The network at points (n, K + d) that stay where they are."""
@@ -154,15 +168,11 @@ class TrunkBranchNetwork(BoxedNetwork):
 
     @torch.no_grad()
     def at(self, z: Tensor) -> DenseNetwork:
-        """The perceptron of x for parameters z (K,): the trunk with the last layer that the branch gives it."""
+        """The perceptron of x for parameters z (K,)."""
         network = perceptron_like(self)
-        *hidden, (weight, bias) = network.layers(network.theta)
-        for (v, c), (w, b) in zip(hidden, self.layers(self.theta)[0], strict=True):
+        for (v, c), (w, b) in zip(network.layers(network.theta), self.layers_at(z.to(self.theta)), strict=True):
             v.copy_(w)
             c.copy_(b)
-        head = self.head(self.theta, z.to(self.theta))
-        weight.copy_(head[:, :-1])
-        bias.copy_(head[:, -1])
         return network
 
 
