@@ -51,7 +51,7 @@ FAMILIES.register(
             },
             "default": {
                 "size": 0.12, "degree": 4, "corners": _CORNERS, "corner_size": 2e-3, "samples": 32, "sample": 24_000, "width": 48,
-                "depth": 4, "iterations": 800, "time_limit": 300.0,
+                "depth": 4, "iterations": 1600, "time_limit": 600.0,
             },
         },
         remark="PINNacle's parametric set has a = 2, 4, 8, 16, 32; here one network has all of them. a = 4 is ns2d-c.",

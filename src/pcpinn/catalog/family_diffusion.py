@@ -71,10 +71,15 @@ FAMILIES.register(
 FAMILIES.register(
     _entry(
         16,
-        _ONE | {"network": "mlp", "width": 20},
         {
-            "cells": (12, 12), "degree": 3, "network": "mlp", "width": 72, "depth": 4, "krylov_steps": 12,
-            "samples": 256, "sample": 36_000, "iterations": 1500, "time_limit": 300.0,
+            "cells": (10, 10), "degree": 2, "loss": "spanned", "snapshots": 192, "modes": 48, "samples": 48,
+            "time_limit": 20.0,
+        },
+        {
+            "cells": (12, 12), "degree": 3, "loss": "spanned", "snapshots": 1024, "modes": 96, "krylov_steps": 12,
+            "samples": 256, "steps": 400, "batch": 512, "network": "trunk-branch", "width": 256, "depth": 1,
+            "features": "none", "initialisation": "spread", "branch_width": 256, "branch_depth": 2,
+            "iterations": 2_000_000, "time_limit": 600.0,
         },
         20,
     )

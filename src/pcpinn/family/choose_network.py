@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import PcpinnError
 from ..network.trunk_branch import TrunkBranch
+from ..progress import Progress
 from ..solve.settings import Settings
-from .anchors import Anchors
+from ..train import Adam
+from .anchors import Anchors, Values
+from .assembly import Assembly
 from .family import Family
 from .parameters import Distribution
-from .recipe import NETWORK, Sampled, Superposed
+from .recipe import NETWORK, Sampled, Spanned, Superposed
+from .settled import snapshots
+from .span import Span, span_of
 from .superposed import grouped, units
-from .superposition import Superposition, answers_are_affine, superposition
+from .superposition import Superposition, answers_are_affine, linear_part_is_affine, superposition
 from .system import System
 
 FEW = 8  # parameters up to which one perceptron sees them all
@@ -21,6 +27,8 @@ _USUAL = 5e-3  # accuracy that a width is chosen for where none is asked for
 _LEFT = 0.3  # of the accuracy: what the least number of functions leaves
 _UNITS = 2.5  # hidden units for each of these functions, of which no network has fewer
 _WIDTHS = 48, 640
+_RATE = 2e-3  # Adam's, for coordinates
+_BRANCH = 128  # width of the branch of a span
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,7 @@ class Choice:
 
     settings: Settings
     why: str
-    answers: Superposition | None = None
+    answers: Superposition | Span | None = None
 
 
 def asks_for(settings: Settings, slot: str, *keys: str) -> bool:
@@ -66,18 +74,46 @@ def with_loss(choice: Choice, system: System) -> Choice:
                 "leave loss out",
             )
         return choice
+    if isinstance(settings.loss, Spanned):
+        if not isinstance(system, Assembly):
+            raise PcpinnError("loss=spanned is for steady families", "leave loss out")
+        if asks_for(settings, "network") and not isinstance(settings.network, TrunkBranch):
+            raise PcpinnError(
+                f"loss=spanned is for a trunk and a branch, and network={settings.network.name}",
+                "leave the network out, or give network=trunk-branch with depth=1",
+            )
+        return _in_coordinates(choice, settings.loss)
     free = type(settings.loss) is Sampled and not asks_for(settings, "network")
     free &= not asks_for(settings, "loss", "samples", "adaptive")
     free &= not asks_for(settings, "optimiser", "sample", "matrix", "even")
-    if not free or not answers_are_affine(system):
+    if not free:
         return choice
+    if not answers_are_affine(system):
+        many = isinstance(settings.network, TrunkBranch) and isinstance(system, Assembly)
+        if not many or asks_for(settings, "optimiser"):
+            return choice
+        shared = {k: getattr(settings.loss, k) for k in Sampled.schema().keys() & Spanned.schema().keys() - {"samples"}}
+        return _in_coordinates(choice, Spanned(**shared))
     keys = {k: getattr(settings.loss, k) for k in Superposed.schema()}
     return Choice(settings.with_recipe("loss", Superposed(**keys)), choice.why)
 
 
-def with_answers(choice: Choice, system: System, anchors: Anchors) -> Choice:
-    """For a superposition: the functions that all answers are sums of, and a network as wide as their number asks for."""
+def _in_coordinates(choice: Choice, loss: Spanned) -> Choice:
+    """With that loss, and the optimiser that goes with it unless another one is given."""
+    settings = choice.settings.with_recipe("loss", loss)
+    if settings.asked.get("optimiser") in (None, "auto") and not isinstance(settings.optimiser, Adam):
+        given = {"iterations": settings.optimiser.iterations} if asks_for(settings, "optimiser", "iterations") else {}
+        settings = settings.with_recipe("optimiser", Adam(learning_rate=_RATE, **given))
+    return Choice(settings, choice.why)
+
+
+def with_answers(
+    choice: Choice, system: System, anchors: Anchors, choose: Callable[[Values], None], progress: Progress
+) -> Choice:
+    """The functions that all answers are sums of, where the loss has such, and a network as wide as their number asks for."""
     settings = choice.settings
+    if isinstance(settings.loss, Spanned):
+        return _with_span(choice, system, anchors, choose, progress)
     if not isinstance(settings.loss, Superposed):
         return choice
     answers = superposition(system, anchors)
@@ -92,3 +128,37 @@ def with_answers(choice: Choice, system: System, anchors: Anchors) -> Choice:
         f"{rank} functions of the place leave {left:.0e} of them, {width} units are trained for these, and the branch is linear"
     )
     return Choice(settings.with_recipe("network", recipe), why, answers)
+
+
+def _with_span(
+    choice: Choice, system: System, anchors: Anchors, choose: Callable[[Values], None], progress: Progress
+) -> Choice:
+    settings, loss = choice.settings, choice.settings.loss
+    progress.stage("snapshots")
+    z, u = snapshots(system, anchors, loss.snapshots, settings.run.seed, choose)
+    if 2 * len(z) < loss.snapshots:
+        raise PcpinnError(
+            f"corrections with the shared P settled at {len(z)} of {loss.snapshots} parameters only",
+            "take loss=sampled, or more krylov_steps and anchors",
+        )
+    left = _LEFT * (settings.run.accuracy or _USUAL)
+    span = span_of(system, z, u, left, loss.modes)
+    progress.note(f"{span.count} functions leave {span.left:.1e} of answers at {len(z)} parameters")
+    if asks_for(settings, "network"):
+        return Choice(settings, choice.why, span)
+    width = min(max(math.ceil(_UNITS * span.count), _WIDTHS[0]), _WIDTHS[1])
+    local = linear_part_is_affine(system)
+    recipe = TrunkBranch(
+        width=width,
+        depth=1,
+        features="none",
+        initialisation="spread",
+        branch_width=_BRANCH,
+        branch_depth=1 if local else 2,
+    )
+    enters = "parameters enter as a source: one hidden layer" if local else "they change the matrix: two hidden layers"
+    why = (
+        f"answers at {len(z)} parameters have {span.count} functions of the place in common, which leave {span.left:.0e} "
+        f"of them: {width} units are trained for these, then a branch for their coordinates ({enters})"
+    )
+    return Choice(settings.with_recipe("network", recipe), why, span)

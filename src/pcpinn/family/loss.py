@@ -107,6 +107,7 @@ class FamilyLoss(Loss):
 
     rule = Nielsen()
     patience = 0  # the noise of fresh samples is no stagnation
+    round = ROUND  # steps between two looks at the error
 
     def __init__(
         self,

@@ -71,6 +71,41 @@ class Superposed(Recipe):
     positive: ClassVar[tuple[str, ...]] = ("krylov_steps", "anchors", "anchor_target", "validation")
 
 
+@LOSSES.register
+@dataclass(frozen=True)
+class Spanned(Recipe):
+    """The error of coordinates in functions of the place that span the answers, over samples of the parameters.
+
+    It is taken for steady families of many parameters, or of functions, where neither loss, network nor optimiser are given.
+    Answers at some parameters tell which functions span them all; a trunk is fitted to these, then a branch learns coordinates,
+    by Adam.
+
+    Attributes:
+        samples: fresh parameters each time that some are drawn.
+        snapshots: answers that the functions are found from.
+        modes: most functions of each field; as few are taken as leave a third of the accuracy.
+        steps: of the optimiser between fresh parameters.
+        batch: parameters in a step of the optimiser.
+        krylov_steps, anchors, anchor_target: as of sampled.
+        validation: parameters on which the answer is judged.
+    """
+
+    samples: int = 64
+    snapshots: int = 256
+    modes: int = 128
+    steps: int = 100
+    batch: int = 128
+    krylov_steps: int = 8
+    anchors: int = 6
+    anchor_target: float = 0.05
+    validation: int = 64
+
+    name: ClassVar[str] = "spanned"
+    positive: ClassVar[tuple[str, ...]] = (
+        "samples", "snapshots", "modes", "steps", "batch", "krylov_steps", "anchors", "anchor_target", "validation",
+    )  # fmt: skip
+
+
 NETWORK = MLP(width=32, depth=3, features="none")
 NOT_READ = {
     "certify": "a family is always estimated: its verdict is over parameters",
@@ -98,5 +133,5 @@ def offer_family(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal:
     if slot == "newton":
         return Refusal("every step of a nonlinear family is one of Newton's method at the network's own values")
     if slot == "loss":
-        return Offer(Sampled(), (Sampled, Superposed), why="families are trained on residuals over parameters")
+        return Offer(Sampled(), (Sampled, Superposed, Spanned), why="families are trained on residuals over parameters")
     return Offer(Options(), without=NOT_READ)

@@ -37,8 +37,10 @@ from .discretise import AnySystem, assembled_once, make_system
 from .estimate import Estimator
 from .family import Family
 from .loss import ROUND, FamilyLoss
-from .recipe import Superposed, offer_family
+from .recipe import Spanned, Superposed, offer_family
 from .sampling import Sampling
+from .span import Span
+from .spanned import SpannedLoss
 from .superposed import SuperposedLoss
 from .surrogate import Surrogate, percentile
 
@@ -125,7 +127,7 @@ class FamilyRun:
         self.anchors = Anchors(self.system, lambda form: make_preconditioner(self.settings, form), loss.krylov_steps)
         self._choose_anchors()
         self.progress.note(_about(self.anchors))
-        choice = with_answers(choice, self.system, self.anchors)
+        choice = with_answers(choice, self.system, self.anchors, self._choose_anchors, self.progress)
         self.settings = self.own.settings = choice.settings
         self.why, self.answers = choice.why, choice.answers
         self.network = make_network(base, self.mesh, self.settings, parameters=family.count)
@@ -133,15 +135,41 @@ class FamilyRun:
         self._set_unit()
         self.loss = self.make_loss()
         self.loss.prepare()
+        if isinstance(self.loss, SpannedLoss):
+            width, left = self.settings.network.width, self.loss.trunk_error
+            self.progress.note(f"a trunk of {width} units fits these functions to {left:.1e}")
         self.optimiser, self.optimiser_why = self._optimiser()
 
-    def make_loss(self) -> FamilyLoss | SuperposedLoss:
+    def make_loss(self) -> FamilyLoss | SuperposedLoss | SpannedLoss:
         """What is trained on; other methods have others."""
         loss = self.settings.loss
+        if isinstance(self.answers, Span):
+            return self._spanned(self.answers)
         if self.answers is not None:
             return SuperposedLoss(self.network, self.system, self.anchors, self.answers)
         sampling = Sampling(self.family, loss.samples, loss.adaptive, self.settings.run.seed)
         return FamilyLoss(self.network, self.system, self.anchors, sampling, self._choose_anchors)
+
+    def _spanned(self, span: Span) -> SpannedLoss:
+        loss, seed = self.settings.loss, self.settings.run.seed
+        recipe = replace(self.settings.network, branch_depth=0, branch_width=None)
+        settings = self.settings.with_recipe("network", recipe)
+        functions = make_network(self.family.base, self.mesh, settings, parameters=span.count)
+        functions.output_scale = self.network.output_scale
+        sampling = Sampling(self.family, loss.samples, 0.0, seed)
+        self.progress.stage("functions")
+        return SpannedLoss(
+            self.network,
+            functions,
+            self.family,
+            self.system,
+            self.anchors,
+            span,
+            sampling,
+            loss.steps,
+            loss.batch,
+            seed,
+        )
 
     def _choose_anchors(self, values: Values | None = None) -> None:
         """For the linear part, or linearised at the network's values."""
@@ -159,7 +187,8 @@ class FamilyRun:
         if self.own.device.type == "cuda" and self.settings.run.memory is None:
             memory = max(memory, torch.cuda.get_device_properties(self.own.device).total_memory / 2**31)
         alone = isinstance(loss, Superposed)  # then Gauss-Newton's matrix is of hidden weights, and checks itself
-        samples, weights = (_TOGETHER, 0) if alone else (loss.samples, weights)
+        samples = _TOGETHER if alone else loss.samples
+        weights = 0 if alone or isinstance(loss, Spanned) else weights
         check_memory(self.family, samples, self.system.size, entries, loss.krylov_steps, weights, memory)
 
     def _set_unit(self) -> None:
@@ -176,7 +205,7 @@ class FamilyRun:
 
     def _optimiser(self) -> tuple[Optimiser, str]:
         optimiser, why = make_optimiser(self.settings, self.network, self.loss.size)
-        drawn = not isinstance(self.loss, SuperposedLoss)
+        drawn = isinstance(self.loss, FamilyLoss)
         if (
             drawn
             and isinstance(optimiser, GaussNewton)
@@ -203,7 +232,7 @@ class FamilyRun:
         limit = self._time_limit
         done = 0 if snapshot is None else snapshot.iteration
         while training is None or (done < iterations and reason == "iterations"):
-            until = min(iterations, (done // ROUND + 1) * ROUND)
+            until = min(iterations, (done // self.loss.round + 1) * self.loss.round)
             stopping = Stopping(until, 0.0, limit, self.loss.patience)
             training = train(
                 self.loss, self.optimiser, stopping, state, self.progress, checkpoints, snapshot, announce=False
@@ -213,7 +242,7 @@ class FamilyRun:
                 state = snapshot.state
             self.loss.settle(done)
             snapshot = Snapshot(
-                done, training.seconds, self.network.theta.detach().clone(), state, training.history, self.loss.state()
+                done, training.seconds, self.loss.theta.detach().clone(), state, training.history, self.loss.state()
             )
             if reason == "iterations":
                 reason = self._look(estimator, done)
@@ -232,7 +261,7 @@ class FamilyRun:
         """Checkpoints, the last one of a run that goes on, and the optimiser's state; the network grows to what it was then."""
         while True:
             try:
-                return *self.own.checkpoints(self.network.theta, state), state
+                return *self.own.checkpoints(self.loss.theta, state), state
             except PcpinnError:
                 if not self._grow():
                     raise
@@ -250,7 +279,12 @@ class FamilyRun:
         wider = [w for w in _WIDTHS if w > own]
         if self.answers is not None:
             wider = [round(_WIDER[0] * own)] if own < _WIDER[1] else []
-        if not self.may_grow or not wider or not isinstance(network, ParametricNetwork | TrunkBranchNetwork):
+        if (
+            not self.may_grow
+            or isinstance(self.answers, Span)
+            or not wider
+            or not isinstance(network, ParametricNetwork | TrunkBranchNetwork)
+        ):
             return False
         grown = widened(network, wider[0], self.settings.run.seed)
         try:
@@ -260,7 +294,7 @@ class FamilyRun:
         before, self.network = self.loss, grown
         self.settings = self.settings.with_recipe("network", replace(self.settings.network, width=wider[0]))
         self.loss = self.make_loss()
-        before.continued_by(self.loss)  # type: ignore[arg-type]  # it is of the same kind
+        before.continued_by(self.loss)  # type: ignore[arg-type, union-attr]  # it is of the same kind
         self.optimiser, self.optimiser_why = self._optimiser()
         self.progress.note(f"the network grows to width {wider[0]}")
         return True

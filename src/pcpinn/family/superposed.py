@@ -26,6 +26,7 @@ from ..train.loss import Loss
 from ..train.model import Forms, Model
 from ..train.optimiser import State
 from .anchors import Anchors
+from .loss import ROUND
 from .superposition import Superposition
 from .system import System
 
@@ -81,7 +82,7 @@ class SuperposedLoss(Loss):
     Attributes:
         fresh: the relative error before each step: that of parameters that no step saw, since none sees any.
         since: steps that were taken with smaller networks.
-        patience: of the stopping of its training.
+        patience, round: of the stopping of its training; steps between two looks at the error.
 
     Raises:
         PcpinnError: for another network.
@@ -89,6 +90,7 @@ class SuperposedLoss(Loss):
 
     rule = Nielsen()
     patience = PATIENCE
+    round = ROUND
 
     def __init__(self, network: Any, system: System, anchors: Anchors, answers: Superposition) -> None:
         if not isinstance(network, TrunkBranchNetwork) or network.branch[1] or network.architecture.depth != 1:

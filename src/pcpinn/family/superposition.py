@@ -12,21 +12,22 @@ import torch
 from torch import Tensor
 
 from .anchors import Anchors
-from .loss import corrected
+from .settled import settled
 from .system import System
 
 _PAIRS = 4  # of parameters in whose middle the equations are looked at
 _ROUNDING = 1e-9
-_SETTLED = 1e-10  # corrections below this are rounding
-_ROUNDS = 20  # of corrections, where P is not exact
 _BATCH_ENTRIES = 400_000  # degrees of freedom of the systems that are assembled together
 _GRID = 2000  # points of a distribution function
 
 
 def answers_are_affine(system: System, seed: int = 0) -> bool:
     """Whether A is the same for all scaled parameters z, and b affine in z, as far as a few pairs of them show."""
-    if not system.linear:
-        return False
+    return system.linear and linear_part_is_affine(system, seed)
+
+
+def linear_part_is_affine(system: System, seed: int = 0) -> bool:
+    """The same of the linear part of a family that may be nonlinear."""
     generator = torch.Generator().manual_seed(seed)
     K = system.family.count
     first, second = 2 * torch.rand(2, _PAIRS, K, generator=generator, dtype=torch.float64) - 1
@@ -84,15 +85,5 @@ def superposition(system: System, anchors: Anchors) -> Superposition:
     empty = Superposition(drawn.mean(0), drawn.std(0, correction=0), torch.empty(0))
     z = empty.design
     step = max(1, _BATCH_ENTRIES // system.size)
-    u = torch.cat([_settled(system, anchors, z[k : k + step]) for k in range(0, len(z), step)])
+    u = torch.cat([settled(system, anchors, z[k : k + step]).u for k in range(0, len(z), step)])
     return Superposition(empty.mean, empty.std, torch.cat([u[:1], u[1:] - u[:1]]))
-
-
-def _settled(system: System, anchors: Anchors, z: Tensor) -> Tensor:
-    u = torch.zeros(len(z), system.size, dtype=torch.float64, device=system.device)
-    for _ in range(_ROUNDS):
-        found = corrected(system, anchors, u, z)
-        moved, u = float((found.whole - u).abs().max()), found.whole
-        if moved <= _SETTLED * float(u.abs().max()):
-            break
-    return u

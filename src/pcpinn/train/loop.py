@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from ..interrupt import interrupts_wait
 from ..progress import Progress
@@ -99,10 +100,11 @@ def train(
     started = time.perf_counter() - before
     iteration, loss, reason = first, history.rows[-1][2] if history.rows else math.inf, "iterations"
     seconds = before
+    copies = _Copies()
     good, good_loss, good_state = (
         problem.theta.detach().clone(),
         loss,
-        _copied(problem),
+        copies.of(problem),
     )  # whose loss is known to be finite
     advance, layout = None, problem.layout
     if history.rows and math.sqrt(2 * loss) <= stopping.tolerance:
@@ -113,7 +115,7 @@ def train(
             most = min(stopping.iterations - iteration, problem.adapt(iteration))
             if advance is None or problem.layout != layout:
                 advance, layout = optimiser.bind(problem, state), problem.layout
-            start, start_state = problem.theta.detach().clone(), _copied(problem)
+            start, start_state = problem.theta.detach().clone(), copies.of(problem)
             losses = advance(most)
             since, seconds = seconds, team.lead_number(time.perf_counter() - started)
             finite = next((k for k, value in enumerate(losses) if not math.isfinite(value)), len(losses))
@@ -156,9 +158,22 @@ def train(
     return Training(iteration, loss, seconds, reason, history)
 
 
-def _copied(problem: Loss) -> State:
-    """The state of the loss as it is now."""
-    return {key: value.detach().clone() for key, value in problem.state().items()}
+class _Copies:
+    """Copies of a loss's state; a tensor that has not changed since the last time is not copied again, since it may be large."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[Tensor, int, Tensor]] = {}
+
+    def of(self, problem: Loss) -> State:
+        """The state of the loss as it is now."""
+        now = {}
+        for key, value in problem.state().items():
+            own, version, copy = self._last.get(key, (None, 0, None))
+            if own is not value or version != value._version or copy is None:
+                copy = value.detach().clone()
+            now[key] = value, value._version, copy
+        self._last = now
+        return {key: copy for key, (_, _, copy) in now.items()}
 
 
 def _stagnates(history: History, loss: float, iteration: int, stopping: Stopping) -> bool:

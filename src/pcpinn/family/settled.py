@@ -1,0 +1,103 @@
+"""Answers at the nodes by corrections alone: rounds of Krylov steps with the shared P, or of Newton's method with these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from .anchors import Anchors, Values
+from .loss import corrected
+from .system import System
+
+_ROUNDS = 20
+_ROUNDING = 1e-10
+_BATCH_ENTRIES = 400_000  # degrees of freedom of the systems that are assembled together
+_SEED = 700_001  # added to that of a run: its samples are others
+_SNAPSHOT = 1e-3  # relative size of the last correction of a snapshot: what is left after it is far less
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Values (S, N) after rounds of corrections, and the relative sizes (S,) of the first and of the last of these."""
+
+    u: Tensor
+    first: Tensor
+    last: Tensor
+
+
+def settled(
+    system: System,
+    anchors: Anchors,
+    z: Tensor,
+    start: Tensor | None = None,
+    tolerance: float = _ROUNDING,
+    rounds: int = _ROUNDS,
+) -> Settled:
+    """Values at the nodes for scaled parameters (S, K).
+
+    Args:
+        system, anchors: equations, P.
+        z: parameters.
+        start: values to begin with; by default zero, of a nonlinear family the answer of its linear part.
+        tolerance: it ends when all corrections are at most this, relative to the values.
+        rounds: the most.
+    """
+    again = _again(system, anchors, z)
+    u, first, last = start, None, None
+    if u is None:
+        u = torch.zeros(len(z), system.size, dtype=torch.float64, device=system.device)
+        u = u if system.linear else corrected(system, anchors, u, z, at_zero=True).whole
+    for _ in range(rounds):
+        u, last = again(u)
+        first = last if first is None else first
+        if float(torch.nan_to_num(last, nan=torch.inf).max()) <= tolerance:
+            break
+    assert first is not None
+    assert last is not None
+    return Settled(u, first, last)
+
+
+def _again(system: System, anchors: Anchors, z: Tensor) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
+    """A round: corrected values, and sizes of corrections. Matrices of a linear family are the same in all rounds."""
+    if not system.linear:
+
+        def newton(u: Tensor) -> tuple[Tensor, Tensor]:
+            found = corrected(system, anchors, u, z)
+            return found.target, found.errors
+
+        return newton
+    A, at_rest = system.linearise_with(None, system.family.value(z))
+
+    def linear(u: Tensor) -> tuple[Tensor, Tensor]:
+        better = u - anchors.inverse(A, A.apply(u) + at_rest, z)
+        return better, system.relative(u - better, better)
+
+    return linear
+
+
+def snapshots(
+    system: System, anchors: Anchors, count: int, seed: int, choose: Callable[[Values], None] | None = None
+) -> tuple[Tensor, Tensor]:
+    """Scaled parameters (S, K) and answers (S, N), where corrections settle.
+
+    Args:
+        system, anchors: equations, P.
+        count: how many parameters are tried.
+        seed: of the run.
+        choose: chooses anchors of a nonlinear family, linearised at given values: here at answers.
+    """
+    family = system.family
+    tried = family.scaled(family.sample(count, seed=_SEED + seed))
+    z, u = [], []
+    for some in tried.split(max(1, _BATCH_ENTRIES // system.size)):
+        found = settled(system, anchors, some, tolerance=_SNAPSHOT)
+        good = found.last <= _SNAPSHOT
+        z.append(some[good.cpu()])
+        u.append(found.u[good])
+    at, answers = torch.cat(z), torch.cat(u)
+    if choose is not None and not system.linear and len(at):
+        choose(lambda near: answers[torch.cdist(near.cpu(), at).argmin(1).to(answers.device)])
+    return at, answers
