@@ -30,7 +30,12 @@ from pcpinn.reproduce import ITEMS, Choice, Runs
 from pcpinn.reproduce.main_tables import OTHERS
 
 DOCS = Path(__file__).parents[1] / "docs"
-KNOWN = (DOCS / "paper" / "baselines.csv", DOCS / "paper" / "paper-preset.csv", DOCS / "benchmarks" / "linear-h200.csv")
+KNOWN = (
+    DOCS / "paper" / "baselines.csv",
+    DOCS / "paper" / "paper-preset.csv",
+    DOCS / "paper" / "bench" / "results.csv",
+    DOCS / "benchmarks" / "linear-h200.csv",
+)
 TABLES = ("table-3", "table-7", "table-8", "table-10", "table-9", "table-5", "table-6")  # the short ones first
 SEEDS = 3
 # Of the preset `paper`, by estimated minutes per seed on one H200: see docs/paper.md.

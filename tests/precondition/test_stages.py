@@ -11,6 +11,7 @@ from pcpinn import PcpinnError
 from pcpinn.discretize.step_scheme import Layers, step_scheme
 from pcpinn.discretize.window import MarchSpace, Window
 from pcpinn.mesh.generate import generate_mesh
+from pcpinn.precondition import stages
 from pcpinn.precondition.dense_step import DenseSolver, dense_bytes
 from pcpinn.precondition.polynomial import PolynomialSolver
 from pcpinn.precondition.stages import Stages, window_residual
@@ -46,6 +47,29 @@ def test_exact_for_steady_coefficients(make, scheme, order):
     assert float((S * solver.apply(R, matrix)).sum()) == pytest.approx(
         float((R * solver.apply_transpose(S, matrix)).sum()), rel=1e-8
     )
+
+
+@pytest.mark.parametrize(("make", "rates"), [(membrane, True), (ring, False)])
+def test_fields_that_are_rates_are_eliminated(monkeypatch, make, rates):
+    """The answers are those of factors of all degrees of freedom, which a wave needs half of."""
+    cells = (4,) * (make().domain.dimension - 1)
+    window = window_of(make(), cells, "radau", 3, np.array([0.0, 0.1]))
+    R, _ = random_like(window)
+    matrix, found, usual = window.linearise(R), [], stages.condensed
+
+    def spied(space, *rest):
+        found.append(usual(space, *rest))
+        return found[-1]
+
+    monkeypatch.setattr(stages, "condensed", spied)
+    fewer = Stages(solves="factors").build(matrix)
+    monkeypatch.setattr(stages, "condensed", lambda *_: None)
+    every = Stages(solves="factors").build(matrix)
+    assert [one is not None for one in found] == [rates]
+    if rates:
+        assert 2 * len(found[0].kept) <= window.space.size
+    torch.testing.assert_close(fewer.apply(R, matrix), every.apply(R, matrix), rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(fewer.apply_transpose(R, matrix), every.apply_transpose(R, matrix), rtol=1e-9, atol=1e-9)
 
 
 def test_nearly_exact_for_others_and_refined():

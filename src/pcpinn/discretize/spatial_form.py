@@ -114,6 +114,12 @@ class SpatialForm(WeakForm):
         """Whether matrices depend on neither time nor the state: a linear problem with steady coefficients."""
         return self._constant is not None
 
+    def forget_constants(self) -> None:
+        """A state was met at which the equation is not the linear one of the states that were looked at."""
+        self._constant: tuple[Tensor, Tensor] | None = None
+        self._steady_load: Tensor | None = None
+        self._mass: Tensor | None = None
+
     @property
     def constant_mass(self) -> bool:
         """Whether dR/du_t depends on neither time nor the state."""
@@ -208,9 +214,7 @@ class SpatialForm(WeakForm):
 
     def _find_constants(self, times: np.ndarray) -> None:
         """Compare derivatives at different moments and states."""
-        self._constant: tuple[Tensor, Tensor] | None = None
-        self._steady_load: Tensor | None = None
-        self._mass: Tensor | None = None
+        self.forget_constants()
         generator = torch.Generator().manual_seed(1)
         states = [
             [torch.randn(1, self.size, generator=generator, dtype=torch.float64).to(self.device) for _ in range(2)]

@@ -29,22 +29,22 @@ class LinearSteps:
         form, zero = space.form, torch.zeros(1, space.size, dtype=torch.float64)
         ((by_value, by_rate),) = form.matrices(np.zeros(1), zero, zero)
         self._by_value, self._by_rate = form.to_scipy(by_value), form.to_scipy(by_rate)
-        self._refined: dict[int, bool] = {}  # by solver: whether it is applied twice
+        self._refined: dict[float, bool] = {}  # by length of the steps: whether a solver is applied twice
 
-    def solve(self, window: Window, guess: Tensor, solver: Callable[[Tensor], Tensor], number: int) -> Tensor | None:
+    def solve(self, window: Window, guess: Tensor, solver: Callable[[Tensor], Tensor], length: float) -> Tensor | None:
         """The values U (m, n) of a step; None where the equation is not the linear one, or something is not finite.
 
         Args:
             window: the step.
             guess: (m, n).
             solver: A^-1.
-            number: of the solver, by which it is known.
+            length: of the step, by which the solver is known.
         """
         load = window.space.form.load(window.layers.moments).numpy()
         U = window.moved(guess, solver(self._residual(window, guess, load)), 1.0)
-        if self._refined.get(number, True):
+        if self._refined.get(length, True):
             again = solver(self._residual(window, U, load))
-            self._refined[number] = not window.norm(again) <= _EXACT * window.norm(U)
+            self._refined[length] = not window.norm(again) <= _EXACT * window.norm(U)
             U = window.moved(U, again, 1.0)
         if not bool(torch.isfinite(U).all()):
             return None

@@ -122,7 +122,11 @@ def march_discrete(
         guess = _continued(steps, last) if same and last is not None else known.repeat(steps.order, 1)
         U = None if linear is None else _solve_linear(window, guess, kept, linear)
         if U is None:
-            linear, U = None, _solve(window, guess, kept)
+            if linear is not None:
+                linear = None
+                space.form.forget_constants()
+                kept.clear()
+            U = _solve(window, guess, kept)
         if U is None and same:
             kept.clear()
             U = _solve(window, known.repeat(steps.order, 1), kept)
@@ -155,7 +159,7 @@ def _solve_linear(window: Window, guess: Tensor, kept: dict[float, StageSolver],
         solver = kept.get(length) or _keep(kept, length, matrix)
     except PcpinnError:
         return None
-    return linear.solve(window, guess, solver.on(matrix).apply, id(solver))
+    return linear.solve(window, guess, solver.on(matrix).apply, length)
 
 
 def _length(window: Window) -> float:
