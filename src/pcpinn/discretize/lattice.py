@@ -12,9 +12,8 @@ from ..problem.shapes import Rectangle
 from .jumps import Values, derivatives, jumps_between
 
 _LINES, _PLACES = 24, 1000  # along each axis
-_FEWEST = (
-    6  # jumps at different places along some axis: fewer may lie on a lattice by chance, and are followed one by one
-)
+# Jumps at different places along some axis: fewer may lie on a lattice by chance, and are followed one by one.
+_FEWEST = 6
 _SAME = 1e-8  # of the domain: places that differ by less are the same
 _FITS = 1e-7  # of the domain: so far jumps may be from a line
 _MOST_LINES, _MOST_EDGES = 2000, 600_000

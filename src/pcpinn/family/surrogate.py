@@ -62,8 +62,9 @@ class Surrogate(Solution):
             x: NumPy array, nested list or torch tensor.
             mu: (K,) for all points, (n, K) one row per point, or a dict by name. One point with many rows of mu, too.
             field: only this field.
-            precision: float32 evaluates the layers in single precision: faster, with rounding of about 1e-6 of the
-                values. For values alone, with one set of parameters for all points.
+            precision: float32 evaluates the layers in single precision: faster, with rounding that no estimate contains, from
+                1e-7 of the values to 1e-3 where large weights of a last layer cancel, as those of a superposition do. For values
+                alone, with one set of parameters for all points.
 
         Torch in (either of them), torch out, differentiable in both.
         """

@@ -173,12 +173,12 @@ def test_the_next_network_of_a_march_is_as_wide_as_there_is_time_for():
     assert marched._next_width(150, 50, 1.0, limits) == (200, None)  # four times the first
     assert marched._next_width(190, 50, 1.0, limits) == (None, None)
     assert marched._next_width(0, 0, 1.0, limits) == (None, None)  # the user's own network
-    width, advice = marched._next_width(50, 50, 50.0, limits)
+    width, advice = marched._next_width(50, 50, 40.0, limits)
     assert advice is None
-    assert 65 < width < 75  # 1.6 times the time of the last one
-    width, advice = marched._next_width(50, 50, 70.0, limits)
+    assert 65 < width < 75  # twice the time of the last one
+    width, advice = marched._next_width(50, 50, 69.0, limits)
     assert width is None
-    assert "time_limit=215" in advice
+    assert "time_limit=326" in advice
     assert "100 units instead of 50" in advice
 
 
@@ -192,6 +192,24 @@ def test_a_march_whose_network_is_too_small_says_that_it_is_time_that_lacks(monk
     verdict = pc.solve(heat(), accuracy=1e-3, device="cpu").verdict
     assert verdict.limited_by == "network"
     assert "width=4)" in verdict.advice
+
+
+@pytest.mark.filterwarnings("ignore::pcpinn.errors.AccuracyWarning")
+def test_a_wider_network_that_runs_out_of_time_is_no_reason_to_ask_for_a_wider_one(monkeypatch):
+    usual = marched._train
+
+    def train(problem, wish, on, width, limits, *rest):
+        if width == 3:
+            limits.clock.add(limits.seconds)
+            raise PcpinnError("the time limit was reached", "allow more")
+        return usual(problem, wish, on, width, limits, *rest)
+
+    monkeypatch.setattr(marched, "_train", train)
+    monkeypatch.setattr(marched, "_first_width", lambda *_: 2)
+    monkeypatch.setattr(marched, "_next_width", lambda *_: (3, None))
+    verdict = pc.solve(heat(), accuracy=1e-3, device="cpu", time_limit=50.0).verdict
+    assert verdict.limited_by == "time"
+    assert "time_limit=100), for a network of 3 units" in verdict.advice
 
 
 def test_pace():

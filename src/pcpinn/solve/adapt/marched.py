@@ -44,7 +44,7 @@ _FINE = 4  # times the cells of an even first mesh: with more, steps are chosen 
 _ORDER = 3
 _UNITS = {1: (2, 80, 640), 2: (6, 300, 1500), 3: (6, 400, 1000)}  # nodes per unit of the first network; least, most
 _MOST_GROWTH, _ONCE, _LEAST = 4.0, 2.0, 1.3  # of the first network's width in all; in one round at most, at least
-_COST = 1.32  # power of the width that a round costs: 2.5 times as much for twice the units
+_COST = 2.0  # power of the width that a round costs: least squares of the last layer
 _RIDGES = {  # beside what a user says of the network
     "network.depth": 1,
     "network.initialisation": "cells",
@@ -98,6 +98,8 @@ def solve_over_time(
             if best is None:
                 raise
             progress.note(f"width {width}: {error.problem}; the smaller network's answer stands")
+            if limits.left < 0.1 * limits.seconds:
+                advice = f"allow more time (time_limit={math.ceil(2 * limits.seconds)}), for a network of {width} units"
             break
         errors = _errors(adapted, solution, problem, elements, limits, progress)
         fields = {name: error + unseen for name, error in errors.items()}
