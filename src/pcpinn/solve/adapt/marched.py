@@ -35,8 +35,8 @@ from .marches import Marches, MarchPair, Steps
 from .plan_file import MarchPlan
 from .steps import AdaptedMarch, adapt_march
 from .unfinished import Unfinished
-from .unseen import SAFE, along_pixels, cut_first, say_unseen
-from .wish import DEGREE, FIRST_CELLS, Wish, first_mesh, follows_planes
+from .unseen import SAFE, along_pixels, cut_first, pixels_of, say_unseen
+from .wish import DEGREE, Wish, first_mesh
 
 _SPACE, _TIME, _TRAINED = 0.22, 0.13, 0.25  # parts of the accuracy
 _FIRST_STEPS = 8
@@ -67,13 +67,15 @@ def solve_over_time(
     targets = (_SPACE * wish.accuracy, _TIME * wish.accuracy)
 
     def plan() -> AdaptedMarch:
-        even = along = first_mesh(problem, settings, wish.mesh)
-        if wish.mesh is None and follows_planes(domain.shape, settings):
-            along = along_pixels(problem, even, elements, limits, FIRST_CELLS[even.dimension])
-        mesh, begun, pixels = cut_first(problem, along, elements, limits), steps, along is not even
-        if pixels and mesh.cell_count > _FINE * even.cell_count:
+        pixels = pixels_of(problem, settings) if wish.mesh is None else None
+        if pixels is None:
+            mesh = cut_first(problem, first_mesh(problem, settings, wish.mesh), elements, limits)
+            return adapt_march(problem, mesh, elements, steps, targets, limits, progress)
+        even, along = along_pixels(problem, pixels, elements, limits)
+        mesh, begun = cut_first(problem, along, elements, limits), steps
+        if mesh.cell_count > _FINE * even.cell_count:
             begun = first_steps(Marches(problem, elements, progress, limits), even, steps, targets[1])
-        return adapt_march(problem, mesh, elements, begun, targets, limits, progress, stretch=not pixels)
+        return adapt_march(problem, mesh, elements, begun, targets, limits, progress, stretch=False)
 
     adapted = unfinished.plan(MarchPlan(problem, elements, steps), plan)
 
