@@ -66,7 +66,7 @@ def test_a_march_that_is_too_slow_is_done_on_a_coarser_plan(monkeypatch):
     """16 steps of 0.8 s do not fit into what is left of 10 s."""
     slow_windows(monkeypatch, 0.8, shorter_than=0.1)
     monkeypatch.setattr(marched, "_first_width", lambda *_: 3)
-    monkeypatch.setattr(marched, "_next_width", lambda width, *_: (5 if width < 5 else None, None))
+    monkeypatch.setattr(marched, "_next_width", lambda rounds, *_: (5 if rounds[-1]["width"] < 5 else None, None))
     notes = Notes()
     solution = pc.solve(heat(), accuracy=1e-4, time_limit=10.0, device="cpu", progress=notes)
     assert (solution.verdict.reached, solution.verdict.limited_by) == (False, "time")
@@ -166,26 +166,45 @@ def test_a_larger_network_that_fails_does_not_cost_the_answer(monkeypatch):
     assert any("the answer before stands" in text for text in notes.texts)
 
 
+def tried(*rounds):
+    return [{"width": width, "estimate": estimate} for width, estimate in rounds]
+
+
 def test_the_next_network_of_a_march_is_as_wide_as_there_is_time_for():
     limits = Limits(100.0)
     limits.clock.add(20.0)
-    assert marched._next_width(50, 50, 1.0, limits) == (100, None)
-    assert marched._next_width(150, 50, 1.0, limits) == (200, None)  # four times the first
-    assert marched._next_width(190, 50, 1.0, limits) == (None, None)
-    assert marched._next_width(0, 0, 1.0, limits) == (None, None)  # the user's own network
-    width, advice = marched._next_width(50, 50, 40.0, limits)
-    assert advice is None
+    assert marched._next_width(tried((50, 0.1)), 1e-3, 1.0, limits) == (100, None)
+    assert marched._next_width(tried((0, 0.1)), 1e-3, 1.0, limits) == (None, None)  # the user's own network
+    width, why = marched._next_width(tried((50, 0.1)), 1e-3, 40.0, limits)
+    assert why is None
     assert 65 < width < 75  # twice the time of the last one
-    width, advice = marched._next_width(50, 50, 69.0, limits)
-    assert width is None
+    width, (limited, advice) = marched._next_width(tried((50, 0.1)), 1e-3, 69.0, limits)
+    assert (width, limited) == (None, "time")
     assert "time_limit=326" in advice
     assert "100 units instead of 50" in advice
+
+
+def test_the_next_network_of_a_march_is_as_wide_as_the_last_ones_say():
+    limits = Limits(100.0)
+    # The estimate falls with the width: three times too large, so three times the units; 100 times, four.
+    width, why = marched._next_width(tried((50, 4e-3), (100, 2e-3)), 1e-3, 0.01, limits)
+    assert (width, why) == (300, None)
+    assert marched._next_width(tried((50, 0.4), (100, 0.2)), 1e-3, 0.01, limits) == (400, None)
+    most = tried((50, 4e-3), (700, 2e-3), (790, 1e-3))  # sixteen times the first
+    assert marched._next_width(most, 1e-4, 0.01, limits) == (None, None)
+
+
+@pytest.mark.parametrize("last", [0.0195, 0.03, None])
+def test_networks_that_do_not_help_are_not_widened(last):
+    width, (limited, advice) = marched._next_width(tried((50, 0.02), (100, last)), 1e-3, 0.01, Limits(100.0))
+    assert (width, limited) == (None, "network")
+    assert "2.0e-02 with 50" in advice
 
 
 @pytest.mark.filterwarnings("ignore::pcpinn.errors.AccuracyWarning")
 def test_a_march_whose_network_is_too_small_says_that_it_is_time_that_lacks(monkeypatch):
     monkeypatch.setattr(marched, "_first_width", lambda *_: 2)
-    monkeypatch.setattr(marched, "_next_width", lambda *_: (None, "allow more time (time_limit=7)"))
+    monkeypatch.setattr(marched, "_next_width", lambda *_: (None, ("time", "allow more time (time_limit=7)")))
     verdict = pc.solve(heat(), accuracy=1e-3, device="cpu").verdict
     assert (verdict.limited_by, verdict.advice) == ("time", "allow more time (time_limit=7)")
     monkeypatch.setattr(marched, "_next_width", lambda *_: (None, None))

@@ -106,8 +106,8 @@ class Stages(Progress):
         self.names.append(name.partition(" ")[0])
 
 
-def then_twelve(width, *_):
-    return (12, None) if width < 12 else (None, None)
+def then_twelve(rounds, *_):
+    return (12, None) if rounds[-1]["width"] < 12 else (None, None)
 
 
 TWO_OR_TWELVE = (marched, "_first_width", lambda *_: 2), (marched, "_next_width", then_twelve)
@@ -148,7 +148,9 @@ def test_a_network_that_was_begun_keeps_its_width_though_less_time_is_left(tmp_p
     options = {"accuracy": 1e-4, "device": "cpu", "checkpoint_every": 0.0, "out": tmp_path / "run"}
     with pytest.raises(Killed):
         pc.solve(wave(), progress=KilledAt(stage="marching", iteration=13, skip=5), **options)
-    monkeypatch.setattr(marched, "_next_width", lambda width, *_: (7, None) if width < 7 else (None, None))
+    monkeypatch.setattr(
+        marched, "_next_width", lambda rounds, *_: (7, None) if rounds[-1]["width"] < 7 else (None, None)
+    )
     again = pc.solve(wave(), resume=True, **options)
     assert [n["width"] for n in again.result["adaptation"]["networks"]] == [2, 12]
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
@@ -20,7 +22,8 @@ from ...problem.problem import Problem
 from ...problem.shape_base import SpaceTime
 from ...progress import Progress
 from ...solution.solution import Solution
-from ...solution.verdict import Verdict, judge
+from ...solution.verdict import SAFETY, Verdict, judge
+from ..build import make_device
 from ..followed import looked_at
 from ..march.march import march
 from ..refinement import refined_everywhere
@@ -43,7 +46,11 @@ _FIRST_STEPS = 8
 _FINE = 4  # times the cells of an even first mesh: with more, steps are chosen on that one first
 _ORDER = 3
 _UNITS = {1: (2, 80, 640), 2: (6, 300, 1500), 3: (6, 400, 1000)}  # nodes per unit of the first network; least, most
-_MOST_GROWTH, _ONCE, _LEAST = 4.0, 2.0, 1.3  # of the first network's width in all; in one round at most, at least
+_ON_GPU = 4  # times as many at most: they cost hardly more there than fewer
+_MOST_GROWTH = 16.0  # of the first network's width in all
+# In one round: the first time, later at most, and at least.
+_ONCE, _LATER, _LEAST = 2.0, 4.0, 1.3
+_HELPED = 0.25  # power of the width that the estimate must fall by: else wider networks are not worth their time
 _COST = 2.0  # power of the width that a round costs: least squares of the last layer
 _RIDGES = {  # beside what a user says of the network
     "network.depth": 1,
@@ -88,8 +95,12 @@ def solve_over_time(
     unseen = looked_at(problem, space).hidden_part(adapted.level.finer.space.form)
     say_unseen(unseen, wish.accuracy, progress)
     best: tuple[float, Solution, Verdict] | None = None
-    rounds, since, used, coarser, advice = [], limits.clock.seconds, adapted, None, None
-    width = first = 0 if wish.fixes("network", "optimiser") else _first_width(problem, adapted)
+    why: tuple[str, str] | None = None
+    rounds: list[dict[str, Any]] = []
+    since, used, coarser = limits.clock.seconds, adapted, None
+    width = (
+        0 if wish.fixes("network", "optimiser") else _first_width(problem, adapted, make_device(wish.asked.run.device))
+    )
     while True:
         try:
             if best is None:
@@ -101,16 +112,17 @@ def solve_over_time(
                 raise
             progress.note(f"width {width}: {error.problem}; the smaller network's answer stands")
             if limits.left < 0.1 * limits.seconds:
-                advice = f"allow more time (time_limit={math.ceil(2 * limits.seconds)}), for a network of {width} units"
+                more = math.ceil(2 * limits.seconds)
+                why = ("time", f"allow more time (time_limit={more}), for a network of {width} units")
             break
         errors = _errors(adapted, solution, problem, elements, limits, progress)
         fields = {name: error + unseen for name, error in errors.items()}
         limited = "mesh" if unseen > SAFE * wish.accuracy else coarser or adapted.limited_by or "network"
         took, since = limits.clock.seconds - since, limits.clock.seconds
-        wider, advice = _next_width(width, first, took, limits)
         verdict = judge(wish.accuracy, counted(problem, fields), limited)
         estimate = np.inf if verdict.estimate is None else verdict.estimate
         rounds.append({"width": width, "estimate": verdict.estimate})
+        wider, why = _next_width(rounds, wish.accuracy, took, limits)
         progress.note(f"width {width}: estimated error {estimate:.1e}")
         if best is None or estimate < best[0]:
             best = (estimate, solution, verdict)
@@ -119,8 +131,8 @@ def solve_over_time(
         width = unfinished.decided(wider)
     assert best is not None
     _, solution, verdict = best
-    if verdict.limited_by == "network" and advice is not None:  # a wider one was not tried
-        verdict = replace(verdict, limited_by="time", advice=advice)
+    if verdict.limited_by == "network" and why is not None:  # a wider one was not tried
+        verdict = replace(verdict, limited_by=why[0], advice=why[1])
     elif verdict.limited_by == "network" and width:
         verdict = replace(verdict, advice=f"give a larger network (width={2 * width}), or more time (time_limit=...)")
     if problem is not users:  # the rates are not part of the answer
@@ -137,26 +149,59 @@ def solve_over_time(
     return solution
 
 
-def _first_width(problem: Problem, adapted: AdaptedMarch) -> int:
+def _first_width(problem: Problem, adapted: AdaptedMarch, device: torch.device) -> int:
     """Units of the first network, by the size of the mesh."""
     each, least, most = _UNITS[problem.dimension]
+    most *= _ON_GPU if device.type == "cuda" and problem.dimension > 1 else 1
     nodes = adapted.level.base.space.size // problem.components
     return int(np.clip(nodes / each, least, most))
 
 
-def _next_width(width: int, first: int, took: float, limits: Limits) -> tuple[int | None, str | None]:
-    """Units of the next network, as many as there is time for; or None, with what more time would do if that is what lacks."""
-    factor = min(_ONCE, _MOST_GROWTH * first / width) if width else 0.0
+def _next_width(
+    rounds: Sequence[Mapping[str, Any]], asked: float, took: float, limits: Limits
+) -> tuple[int | None, tuple[str, str] | None]:
+    """Units of the next network: as many as seem to be needed and there is time for.
+
+    None where none is tried, with what limits and what to do about it if that is not the network's size alone.
+
+    Args:
+        rounds: width and estimate of the networks so far.
+        asked: the accuracy.
+        took: seconds of the last one.
+        limits: of the run.
+    """
+    width, first = int(rounds[-1]["width"]), int(rounds[0]["width"])
+    factor = min(_needed(rounds, asked), _MOST_GROWTH * first / width) if width else 0.0
+    if width and factor == 0:
+        (before, larger), (_, smaller) = ((r["width"], r["estimate"] or np.inf) for r in rounds[-2:])
+        found = f"{smaller:.1e} with {width} units, {larger:.1e} with {before}"
+        return None, (
+            "network",
+            f"wider networks hardly help ({found}): smooth what is rough in the data, or ask for less",
+        )
     if factor < _LEAST:  # the user's own, or the largest that is tried
         return None, None
     affordable = (limits.left / max(took, 1e-3)) ** (1 / _COST)
     if limits.left < 0.1 * limits.seconds or affordable < _LEAST:
         more = math.ceil(1.1 * (limits.seconds - limits.left + took * factor**_COST))
-        return (
-            None,
-            f"allow more time (time_limit={more}), for a network of {int(factor * width)} units instead of {width}",
-        )
+        wider = f"for a network of {int(factor * width)} units instead of {width}"
+        return None, ("time", f"allow more time (time_limit={more}), {wider}")
     return int(min(factor, affordable) * width), None
+
+
+def _needed(rounds: Sequence[Mapping[str, Any]], asked: float) -> float:
+    """Times the width of the last network that are likely to be enough, as far as one round goes; 0 where width does not help."""
+    if len(rounds) < 2:
+        return _ONCE
+    (w0, e0), (w1, e1) = ((r["width"], r["estimate"] or np.inf) for r in rounds[-2:])
+    if not e1 < np.inf:
+        return 0.0
+    if not e0 < np.inf:
+        return _ONCE
+    power = math.log(e0 / e1) / math.log(w1 / w0)
+    if power < _HELPED:
+        return 0.0
+    return float(np.clip((SAFETY * e1 / asked) ** (1 / power), _ONCE, _LATER))
 
 
 def _train(
