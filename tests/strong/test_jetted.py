@@ -7,10 +7,11 @@ import pcpinn as pc
 from pcpinn.baselines.collocation import collocation_loss
 from pcpinn.catalog.task import catalog_task
 from pcpinn.discretize.pointwise import Pointwise
+from pcpinn.network.seconds import Seconds
 from pcpinn.solve.build import make_network
 from pcpinn.solve.method import METHODS
 from pcpinn.solve.without_system import mesh_for_points
-from pcpinn.strong.jetted import Jetted, needed_pairs
+from pcpinn.strong.jetted import Jetted, needed_pairs, needed_seconds
 
 SMALL = {"collocation": 30, "boundary_points": 12, "precision": "float64", "device": "cpu"}
 WIDE = {**SMALL, "width": 6, "depth": 2}
@@ -64,6 +65,28 @@ def test_second_derivatives_that_nothing_takes_are_not_carried():
     assert taken(lambda x, u: u.grad, lambda x, u: u.dt, rate=0.0) == ((0, 0), (1, 1), (2, 2))
     assert taken(lambda x, u: mixing @ u.grad) == ((0, 0), (0, 1), (1, 1))
     assert taken(lambda x, u: torch.where(x[0] > 0.5, u.grad, 0 * u.grad)) == ((0, 0), (1, 1))
+
+
+def test_one_sum_of_second_derivatives_is_carried_where_the_equations_take_nothing_else():
+    """Whatever the factor: of place, of the state. Not where two equations, or two places, take different sums."""
+    box = pc.Rectangle((0, 0), (1, 1))
+    x = torch.rand(20, 2, dtype=torch.float64)
+    walls = dict.fromkeys(("left", "right", "bottom", "top"), pc.Dirichlet(0.0))
+    stretch = torch.tensor([1.0, 3.0], dtype=torch.float64)
+
+    def carried(flux):
+        problem = pc.Problem(box, flux=flux, source=lambda x, u: -1.0, boundary=walls)
+        return needed_seconds(Pointwise(problem, strong=True), x, 1)
+
+    both = ((0, 0), (1, 1))
+    assert carried(lambda x, u: (1 + x[0] ** 2 + u.value**2) * u.grad) == Seconds(both, (1.0, 1.0))
+    third = carried(lambda x, u: torch.where(x[0] > 0.5, 5.0, 0.0) * stretch * u.grad)
+    assert third.pairs == both
+    assert third.weights == pytest.approx((1 / 3, 1.0))
+    assert carried(lambda x, u: u.grad * u.grad) == Seconds(both)
+    assert carried(lambda x, u: torch.where(x[0] > 0.5, stretch, 1.0) * u.grad) == Seconds(both)
+    assert carried(lambda x, u: torch.where(u.value > 100, stretch, 1.0) * u.grad) == Seconds(both)
+    assert carried(lambda x, u: torch.exp(u.value) * u.grad) == Seconds(both)  # which is no number at large states
 
 
 def test_other_modules_are_differentiated_as_before():

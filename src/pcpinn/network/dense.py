@@ -14,9 +14,10 @@ from .activations import ACTIVATIONS
 from .boxed import BoxedNetwork
 from .features import Features
 from .initialisation import INITIALISATIONS, initialise_layer
-from .jets import Pairs, jet_of, through_layers
+from .jets import jet_of, through_layers
 from .placed import PlacedNetwork
 from .query import propagated
+from .seconds import Seconds
 from .separated import LARGE, Separated, separate
 from .stretched import stretched
 
@@ -185,13 +186,13 @@ class DenseNetwork(BoxedNetwork):
         values = [propagated(layers, self._activation, encode(part).to(dtype or part.dtype)) for part in parts]
         return torch.cat(values).to(self.theta) * self.output_scale
 
-    def jets(self, points: Tensor, pairs: Pairs) -> Callable[[Tensor], Tensor]:
+    def jets(self, points: Tensor, seconds: Seconds) -> Callable[[Tensor], Tensor]:
         """theta -> jet (1 + d + s, n, outputs) at points (n, d) that stay where they are, without the ansatz: see jets.py."""
-        encoded = jet_of(self.encode, points, pairs)
+        encoded = jet_of(self.encode, points, seconds)
 
         def at(theta: Tensor) -> Tensor:
             layers = self.layers(theta)
-            return through_layers(encoded, layers, self._activation, self.inputs, pairs) * self.output_scale
+            return through_layers(encoded, layers, self._activation, self.inputs, seconds) * self.output_scale
 
         return at
 

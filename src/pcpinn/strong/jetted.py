@@ -15,9 +15,12 @@ from torch.func import jvp, vmap
 
 from ..discretize.pointwise import Pointwise
 from ..network.ansatz import Ansatz
-from ..network.jets import Pairs, all_pairs, jet_of, times
+from ..network.jets import jet_of, times
+from ..network.seconds import Pairs, Seconds, all_pairs
 
 _PROBES = (1.0, -1.0, 30.0)  # sizes of the states at which dependence is looked for
+_FAR = (1e-3, 1e3)  # and at which weights must be the same, too
+_SAME = 1e-12
 
 
 class Jetted:
@@ -36,7 +39,7 @@ class Jetted:
     def state(self, x: Tensor) -> Tensor:
         """Value and gradient of each output at points x (n, d): (n, C, 1 + d), differentiable in the weights."""
         if id(x) not in self._states:
-            jets = self._jets(x, ())
+            jets = self._jets(x, Seconds())
             self._states[id(x)] = (x, lambda: jets().permute(1, 2, 0))
         return self._states[id(x)][1]()
 
@@ -48,10 +51,10 @@ class Jetted:
 
     def _residual_at(self, pointwise: Pointwise, x: Tensor) -> Callable[[], Tensor]:
         where, d = x.detach().double(), x.shape[1]
-        pairs = needed_pairs(pointwise, where, self.network.outputs) if pointwise.has_flux else ()
-        jets = self._jets(x, pairs)
+        seconds = needed_seconds(pointwise, where, self.network.outputs) if pointwise.has_flux else Seconds()
+        jets = self._jets(x, seconds)
         along = torch.eye(d).to(where)[:, None, :].expand(d, len(x), d)
-        table = _table(d, pairs).to(where)
+        table = _table(d, seconds).to(where)
 
         def residual() -> Tensor:
             jet = jets().double()
@@ -69,20 +72,63 @@ class Jetted:
 
         return residual
 
-    def _jets(self, x: Tensor, pairs: Pairs) -> Callable[[], Tensor]:
+    def _jets(self, x: Tensor, seconds: Seconds) -> Callable[[], Tensor]:
         """The jets at points, the ansatz included: u = g + d N, with g and d that have no weights."""
-        bare, ansatz, d = self.network.jets(x, pairs), self.network.ansatz, x.shape[1]
+        bare, ansatz, d = self.network.jets(x, seconds), self.network.ansatz, x.shape[1]
         if ansatz is None:
             return lambda: bare(self.network.theta)
-        g, factor = _ansatz_jets(ansatz, x, pairs, self.network.outputs)
-        return lambda: g + times(factor, bare(self.network.theta), d, pairs)
+        g, factor = _ansatz_jets(ansatz, x, seconds, self.network.outputs)
+        return lambda: g + times(factor, bare(self.network.theta), d, seconds)
 
 
 def jetted(network: Any) -> Any:
     """The network with its jets; the network itself, where it has none."""
     jets = getattr(network, "jets", None)
-    probe = None if jets is None else jets(network.centre[None], ())
+    probe = None if jets is None else jets(network.centre[None], Seconds())
     return network if probe is None else Jetted(network)
+
+
+def needed_seconds(pointwise: Pointwise, x: Tensor, components: int) -> Seconds:
+    """The second derivatives that the divergence takes; one sum of them, where it takes nothing but multiples of that."""
+    pairs = needed_pairs(pointwise, x, components)
+    weights = common_weights(pointwise, x, components, pairs) if len(pairs) > 1 else None
+    return Seconds(pairs, weights)
+
+
+@torch.no_grad()
+def common_weights(pointwise: Pointwise, x: Tensor, components: int, pairs: Pairs) -> tuple[float, ...] | None:
+    """Weights w_k, the largest of them one, such that every equation takes sum_k w_k u_k of every component, times a factor.
+
+    The factor may differ from point to point and depend on the state: so it is for (1 + u^2) grad u. None where there are no
+    such weights, as far as states of several sizes show.
+    """
+    d = x.shape[1]
+    if x.device.type == "meta":
+        return None
+    random = torch.Generator().manual_seed(1)
+    common: Tensor | None = None
+    for size in (*_PROBES, *_FAR):
+        drawn = torch.randn(len(x), components, 1 + d, generator=random, dtype=torch.float64)
+        state = size * drawn.to(x)
+        for c in range(components):
+            slopes = []
+            for i in range(d):
+                change = torch.zeros_like(state)
+                change[:, c, 1 + i] = 1.0
+                slopes.append(jvp(pointwise.evaluate, (x, state), (torch.zeros_like(x), change))[1][:, :, 1:])
+            by = [slopes[i][..., j] if i == j else slopes[i][..., j] + slopes[j][..., i] for i, j in pairs]
+            taken = torch.stack(by, dim=-1).flatten(0, 1)  # (n C, s)
+            if not bool(taken.isfinite().all()):
+                return None
+            taken = taken[taken.abs().amax(1) > 0]
+            if not len(taken):
+                continue
+            if common is None:
+                common = taken[0] / taken[0, taken[0].abs().argmax()]
+            factor = taken[:, common.abs().argmax()][:, None]
+            if bool(((taken - factor * common).abs() > _SAME * taken.abs().amax(1, keepdim=True)).any()):
+                return None
+    return None if common is None else tuple(common.tolist())
 
 
 @torch.no_grad()
@@ -108,19 +154,23 @@ def needed_pairs(pointwise: Pointwise, x: Tensor, components: int) -> Pairs:
     return tuple(pair for pair in all_pairs(d) if pair in found)
 
 
-def _table(d: int, pairs: Pairs) -> Tensor:
-    """(d, 1 + d, 1 + d + s): which part of a jet is the change along axis j of each part of the state."""
-    table = torch.zeros(d, 1 + d, 1 + d + len(pairs))
+def _table(d: int, seconds: Seconds) -> Tensor:
+    """(d, 1 + d, 1 + d + s): which part of a jet is the change along axis j of each part of the state.
+
+    A sum stands in the place of the pair whose weight in it is one: the divergence sees the same of it as of its parts.
+    """
+    table = torch.zeros(d, 1 + d, 1 + d + seconds.rows)
     for j in range(d):
         table[j, 0, 1 + j] = 1.0
-    for k, (i, j) in enumerate(pairs):
+    own = seconds.terms if not seconds.summed else [next(term for term in seconds.terms if term[3] == 1.0)]
+    for k, i, j, _ in own:
         table[j, 1 + i, 1 + d + k] = table[i, 1 + j, 1 + d + k] = 1.0
     return table
 
 
-def _ansatz_jets(ansatz: Ansatz, x: Tensor, pairs: Pairs, outputs: int) -> tuple[Tensor, Tensor]:
+def _ansatz_jets(ansatz: Ansatz, x: Tensor, seconds: Seconds, outputs: int) -> tuple[Tensor, Tensor]:
     def at(value: float) -> Callable[[Tensor], Tensor]:
         return lambda p: ansatz(p, torch.full((len(p), outputs), value, dtype=p.dtype, device=p.device))
 
-    g = jet_of(at(0.0), x, pairs)
-    return g, jet_of(at(1.0), x, pairs) - g
+    g = jet_of(at(0.0), x, seconds)
+    return g, jet_of(at(1.0), x, seconds) - g
