@@ -100,3 +100,29 @@ def test_other_modules_are_differentiated_as_before():
     settings = {"network": module, "collocation": 20, "iterations": 3, "certify": False}
     solution = METHODS.find("pinn").solver(problem, settings)
     assert len(solution.history.rows) == 3
+
+
+@pytest.mark.parametrize("problem", ["ns2d-c", "ks", "gs"])
+def test_walls_together_give_what_they_give_one_by_one(problem):
+    """With one pass through the network where there were several: walls of ns2d-c, both sides of periodic ones."""
+    changes = {"ns2d-c": {"size": 0.3}, "gs": {"cells": "4,4"}}.get(problem, {})
+    loss = loss_of("pinn", problem, {**WIDE, **changes})
+    found = []
+    for together in (True, False):
+        passes = count_states(loss)
+        parts = loss.parts(together=together)
+        gradient = torch.autograd.grad(sum((r**2).sum() for r in parts), loss.theta)[0]
+        found.append((torch.cat(parts).detach(), gradient, len(passes)))
+    (r, g, few), (known_r, known_g, many) = found
+    assert few < many or problem == "gs"
+    torch.testing.assert_close(r, known_r, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(g, known_g, rtol=1e-10, atol=1e-12 * float(known_g.abs().max()))
+
+
+def count_states(loss):
+    """A list that grows by one whenever the loss looks at states at points of walls."""
+    seen, passes = Jetted(loss.network), []
+    own = seen.state
+    seen.state = lambda x: passes.append(len(x)) or own(x)
+    loss.seen = seen
+    return passes

@@ -24,6 +24,7 @@ from ..strong.form import Term, strong_residual
 from ..strong.hard import make_ansatz
 from ..strong.jetted import Jetted, jetted
 from ..strong.local_heads import head_rows
+from ..strong.walls import Walls
 from ..train import Loss, graph
 from ..train.last_layer import head_jacobian
 from .piece import Draw, Piece, RepeatedPiece
@@ -74,6 +75,7 @@ class StrongLoss(Loss):
         self.name, self.pieces, self.draw, self.seed = name, list(pieces), draw, seed
         self.names = [EQUATIONS, *named, *(extra for piece in pieces for extra in piece.extra)]
         self.pointwise = Pointwise(problem, strong=True)
+        self._walls = Walls(self.terms)
         self.weights = torch.ones(len(self.names), dtype=points.dtype, device=points.device)
         self._changes = {what for piece in pieces for what in piece.changes}
         self._equations = equations
@@ -103,11 +105,15 @@ class StrongLoss(Loss):
         ansatz = None if isinstance(self.seen, Jetted) else self.network.ansatz
         self._located = None if ansatz is None else Located(ansatz, points, self.network.outputs)
 
-    def parts(self) -> list[Tensor]:
-        """Residuals of the equations, of each term, and of what pieces add; not weighted."""
+    def parts(self, together: bool = False) -> list[Tensor]:
+        """Residuals of the equations, of each term, and of what pieces add; not weighted.
+
+        With `together` the terms share their passes through the network, which is less work unless gradients of one are wanted.
+        """
         inside = self.equations() if self._equations is None else self._equations(self)
         extra = [r for piece in self.pieces for r in piece.residuals(self)]
-        return [inside, *(term.residual(self.seen) for term in self.terms), *extra]
+        seen = self._walls.seen(self.seen) if together else self.seen
+        return [inside, *(term.residual(seen) for term in self.terms), *extra]
 
     def equations(self) -> Tensor:
         """The PDE at the points, point by point; the sum of its squares is their mean."""
@@ -116,7 +122,7 @@ class StrongLoss(Loss):
 
     def residual(self) -> Tensor:
         """(m,), differentiable in theta: all parts, times the roots of their weights where there are weights."""
-        parts = self.parts()
+        parts = self.parts(together=True)
         if "weights" in self._changes:
             parts = [w.sqrt() * r for w, r in zip(self.weights, parts, strict=True)]
         return torch.cat(parts)
@@ -133,7 +139,8 @@ class StrongLoss(Loss):
     def groups(self) -> list[Tensor]:
         """Weighted: the equations with what pieces add, and all conditions together."""
         # Not as one tensor: the gradient of a group must not run through the others, with zeros.
-        losses = [w * own for w, own in zip(self.weights, self.part_losses(), strict=True)]
+        parts = self.parts(together=True)
+        losses = [w * 0.5 * (r @ r) for w, r in zip(self.weights, parts, strict=True)]
         last = 1 + len(self.terms)
         equations = self._with_penalties(torch.stack([losses[0], *losses[last:]]).sum())
         return [equations, torch.stack(losses[1:last]).sum()] if self.terms else [equations]

@@ -16,6 +16,7 @@ from torch.func import jvp, vmap
 from ..discretize.pointwise import Pointwise
 from ..network.ansatz import Ansatz
 from ..network.jets import jet_of, times
+from ..network.protocol import Placed
 from ..network.seconds import Pairs, Seconds, all_pairs
 
 _PROBES = (1.0, -1.0, 30.0)  # sizes of the states at which dependence is looked for
@@ -28,13 +29,18 @@ class Jetted:
 
     def __init__(self, network: Any) -> None:
         self.network = network
+        self._placed: dict[int, tuple[Tensor, Placed]] = {}
         self._states: dict[int, tuple[Tensor, Callable[[], Tensor]]] = {}
         self._residuals: dict[int, tuple[Tensor, Callable[[], Tensor]]] = {}
 
     def __call__(self, x: Tensor) -> Tensor:
-        """The network itself."""
-        values: Tensor = self.network(x)
-        return values
+        """The network itself, with what does not depend on its weights computed once."""
+        if self.network.ansatz is not None:
+            values: Tensor = self.network(x)
+            return values
+        if id(x) not in self._placed:
+            self._placed[id(x)] = (x, self.network.place(x))
+        return self._placed[id(x)][1].evaluate(self.network.theta, fused=True)
 
     def state(self, x: Tensor) -> Tensor:
         """Value and gradient of each output at points x (n, d): (n, C, 1 + d), differentiable in the weights."""
