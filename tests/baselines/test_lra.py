@@ -1,8 +1,11 @@
+import sys
+
 import pytest
 import torch
 from strong_cases import jacobian_by_differences, loss_of
 
 from pcpinn import PcpinnError
+from pcpinn.train import Adam, Stopping, train
 
 
 def gradients(loss):
@@ -58,3 +61,28 @@ def test_groups_are_equations_and_conditions():
     loss.adapt(0)
     equations, *others = (float(w) * part.item() for w, part in zip(loss.weights, loss.part_losses(), strict=True))
     assert [g.item() for g in loss.groups()] == pytest.approx([equations, sum(others)])
+
+
+def test_weights_within_the_steps_are_those_between_them():
+    """Adam takes the gradients of the parts once, for the weights and for its step; others are asked before each step."""
+    found = []
+    for by_gradient in (True, False):
+        loss = loss_of("lra", every=1, width=4, depth=1)
+        adam, state = Adam(), Adam().start(loss, 0)
+        loss.begin(by_gradient)
+        losses = []
+        for iteration in range(5):
+            assert loss.adapt(iteration) == (sys.maxsize if by_gradient else 1)
+            losses.append(adam.step(loss, state))
+        found.append((loss.theta.detach(), loss.weights, torch.tensor(losses)))
+    assert float((found[0][1] - 1).abs().max()) > 0.1
+    for ours, known in zip(*found, strict=True):
+        torch.testing.assert_close(ours, known, rtol=1e-9, atol=1e-12)
+
+
+def test_a_training_by_adam_asks_within_its_steps(monkeypatch):
+    loss, asked = loss_of("lra", every=1, width=4, depth=1), []
+    monkeypatch.setattr(type(loss), "loss", lambda self: asked.append(1))
+    train(loss, Adam(), Stopping(iterations=3))
+    assert not asked
+    assert (loss.weights[1:] != 1).all()

@@ -27,7 +27,7 @@ from ..strong.local_heads import head_rows
 from ..strong.walls import Walls
 from ..train import Loss, graph
 from ..train.last_layer import head_jacobian
-from .piece import Draw, Piece, RepeatedPiece
+from .piece import Draw, GradientPiece, Piece, RepeatedPiece, part_gradients
 from .recipe import Collocation
 
 EQUATIONS = "equations"
@@ -79,6 +79,7 @@ class StrongLoss(Loss):
         self.weights = torch.ones(len(self.names), dtype=points.dtype, device=points.device)
         self._changes = {what for piece in pieces for what in piece.changes}
         self._equations = equations
+        self._within: list[GradientPiece] = []
         self.captures = points.device.type == "cuda"
         self._sizes: list[int] | None
         self._graphs: dict[int, tuple[Callable[[], None], list[Tensor]]]
@@ -132,6 +133,21 @@ class StrongLoss(Loss):
         r = self.residual()
         return self._with_penalties(0.5 * (r @ r))
 
+    def begin(self, by_gradient: bool) -> None:
+        """Let pieces whose turn it is at every step share the gradients that the step takes."""
+        every = [p for p in self.pieces if isinstance(p, GradientPiece) and p.every == 1]
+        alone = all(piece.penalty(self) is None for piece in self.pieces)
+        self._within = every if by_gradient and alone else []
+
+    def value_and_gradient(self) -> tuple[Tensor, Tensor]:
+        """The loss and its gradient: a sum of those of all parts, where pieces look at these anyway."""
+        if not self._within:
+            return super().value_and_gradient()
+        losses, gradients = part_gradients(self)
+        for piece in self._within:
+            piece.weigh(self, gradients)
+        return self.weights @ torch.stack(losses), self.weights @ torch.stack(gradients)
+
     def part_losses(self) -> list[Tensor]:
         """0.5 ||r||^2 of each part, not weighted."""
         return [0.5 * (r @ r) for r in self.parts()]
@@ -165,7 +181,7 @@ class StrongLoss(Loss):
         """Let pieces whose turn it is change weights and points."""
         waiting = [sys.maxsize]
         for piece in self.pieces:
-            if piece.every:
+            if piece.every and piece not in self._within:
                 if iteration % piece.every == 0:
                     self._replayed(piece, iteration)
                 waiting.append(piece.every - iteration % piece.every)
@@ -185,6 +201,7 @@ class StrongLoss(Loss):
         for z, new in zip(inputs, drawn, strict=True):
             z.copy_(new)
         replay()
+        graph.mark_changed([self.weights])
 
     def random(self, iteration: int) -> np.random.Generator:
         """Random numbers of a piece, the same for a resumed training."""
