@@ -1,33 +1,41 @@
-"""Steps of PINNs: derivatives carried forward beside reverse mode over reverse mode, in one run.
+"""Steps of PINNs, three ways in one run: reverse mode over reverse mode, jets as they were, jets as they are.
 
     python benchmarks/baseline_steps.py --out docs/benchmarks/baseline-steps.csv
-    python benchmarks/baseline_steps.py --device cuda --problems burgers1d-c,wave1d-c
+    python benchmarks/baseline_steps.py --device cuda --prepared DIR      # where there is no mesher: files of `pcpinn prepare`
 
-Settings of the preset pinnacle. For each method and problem: seconds of loss and gradient both ways, the number of operations
-that a step gives the machine (kernels on a GPU), and how far loss and gradient are apart, relative to their size.
+Settings of the preset pinnacle. For each method and problem: milliseconds of loss and gradient, the number of operations that a
+step gives the machine (kernels on a GPU), and how far gradients are apart, relative to their size. "As they were" is each second
+derivative by itself, derivatives of tanh that are kept for the way back, and each condition by itself. On a GPU also a step of
+Adam from a captured graph, which is what a training costs.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from common import machine, synchronise, table, write_csv
 from torch.profiler import ProfilerActivity, profile
 
 from pcpinn.baselines.collocation import StrongLoss, collocation_loss
+from pcpinn.catalog.prepared import SUFFIX, read_prepared
 from pcpinn.catalog.task import catalog_task
 from pcpinn.solve.build import make_network
 from pcpinn.solve.without_system import mesh_for_points
+from pcpinn.strong.walls import Walls
+from pcpinn.train import Adam
+from pcpinn.train.adam import Fused
 
 METHODS = ("pinn", "laaf", "fbpinn", "vpinn")
-PROBLEMS = ("burgers1d-c", "wave1d-c", "poisson2d-ms", "heat2d-ms")
-
+PROBLEMS = ("burgers1d-c", "wave1d-c", "poisson2d-c", "poisson3d-cg", "heat2d-ms", "ns2d-c")
 
 # Operations of torch that are a kernel each, and not made of others.
 WORK = (
@@ -37,17 +45,30 @@ WORK = (
 )
 
 
-def loss_of(method: str, problem: str, changes: dict[str, Any]) -> StrongLoss:
+def loss_of(method: str, problem: str, changes: dict[str, Any], prepared: Path | None = None) -> StrongLoss:
     """The loss of a method, untrained."""
-    task = catalog_task(problem, "pinnacle", changes, reference=False, method=method)
-    mesh = mesh_for_points(task.problem, task.settings)
+    if prepared is None:
+        task = catalog_task(problem, "pinnacle", changes, reference=False, method=method)
+        mesh = mesh_for_points(task.problem, task.settings)
+    else:
+        task = read_prepared(prepared / f"{problem}-pinnacle-pinn{SUFFIX}", changes, method=method)
+        mesh = task.mesh
     network = make_network(task.problem, mesh, task.settings)
     return collocation_loss(task.problem, mesh, network, task.settings)
 
 
-def reverse(loss: StrongLoss) -> None:
-    """Let the loss see the network alone, without its jets."""
-    loss.seen = loss.network
+@contextmanager
+def way(name: str, method: str, problem: str, changes: dict[str, Any], prepared: Path | None) -> Iterator[StrongLoss]:
+    """The loss of a method that is evaluated one of the three ways, within."""
+    each = patch("pcpinn.strong.jetted.common_weights", lambda *_: None)
+    kept = patch("pcpinn.network.jets.ACTIVATIONS", {"tanh": None})
+    with each if name == "before" else nullcontext(), kept if name == "before" else nullcontext():
+        loss = loss_of(method, problem, changes, prepared)
+        if name != "now":
+            loss._walls = Walls([])
+        if name == "reverse":
+            loss.seen = loss.network
+        yield loss
 
 
 def stepped(loss: StrongLoss) -> tuple[torch.Tensor, torch.Tensor]:
@@ -79,10 +100,20 @@ def operations(work: Callable[[], Any], device: torch.device) -> int:
     return sum(e.count for e in seen.key_averages() if e.key.removeprefix("aten::") in WORK.split())
 
 
+def captured(loss: StrongLoss, times: int) -> float:
+    """Milliseconds of a step of Adam, in graphs of twenty; nan where the loss cannot be captured."""
+    adam, device = Adam(), loss.theta.device
+    loss.begin(adam.by_gradient)
+    advance = adam.bind(loss, adam.start(loss, 0))
+    return 1e3 * seconds(lambda: advance(20), device, times) / 20 if isinstance(advance, Fused) else float("nan")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--problems", default=",".join(PROBLEMS))
+    parser.add_argument("--prepared", type=Path, help="folder with prepared problems")
+    parser.add_argument("--ways", default="reverse,before,now")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="KEY=VALUE")
@@ -90,22 +121,23 @@ def main() -> None:
     given = parser.parse_args()
     changes = {**dict(text.split("=", 1) for text in given.changes), "device": given.device}
     device, rows = torch.device(given.device), []
-    for problem in given.problems.split(","):
-        for method in given.methods.split(","):
-            ahead, back = (loss_of(method, problem, changes) for _ in range(2))
-            reverse(back)
-            (a, ga), (b, gb) = stepped(ahead), stepped(back)
-            row = {"problem": problem, "method": method, "machine": machine(device)}
-            for name, loss in (("reverse", back), ("jets", ahead)):
-                row[f"{name}_ms"] = round(1e3 * seconds(lambda: stepped(loss), device, given.times), 2)  # noqa: B023
-                row[f"{name}_operations"] = operations(lambda: stepped(loss), device)  # noqa: B023
-            row["ratio"] = round(row["reverse_ms"] / row["jets_ms"], 2)
-            row["loss_apart"] = f"{float(abs(a - b) / b):.1e}"
-            row["gradient_apart"] = f"{float((ga - gb).norm() / gb.norm()):.1e}"
-            rows.append(row)
-            print(table(list(row), [[str(v) for v in row.values()]]), flush=True)
-            if given.out is not None:
-                write_csv(given.out, rows)
+    for problem, method in product(given.problems.split(","), given.methods.split(",")):
+        row: dict[str, Any] = {"problem": problem, "method": method, "machine": machine(device)}
+        gradients = {}
+        for name in given.ways.split(","):
+            with way(name, method, problem, changes, given.prepared) as loss:
+                gradients[name] = stepped(loss)[1].double()
+                row[f"{name}_ms"] = round(1e3 * seconds(lambda: stepped(loss), device, given.times), 2)
+                row[f"{name}_operations"] = operations(lambda: stepped(loss), device)
+                if device.type == "cuda":
+                    row[f"{name}_graph_ms"] = round(captured(loss, given.times), 3)
+        first, *_, last = gradients
+        row["ratio"] = round(row[f"{first}_ms"] / row[f"{last}_ms"], 2)
+        row["gradient_apart"] = f"{float((gradients[first] - gradients[last]).norm() / gradients[first].norm()):.1e}"
+        rows.append(row)
+        print(table(list(row), [[str(v) for v in row.values()]]), flush=True)
+        if given.out is not None:
+            write_csv(given.out, rows)
 
 
 if __name__ == "__main__":

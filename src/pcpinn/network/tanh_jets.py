@@ -19,6 +19,8 @@ from torch import Tensor
 
 from .seconds import Seconds
 
+_LARGEST = 2**31 - 1  # numbers that kernels count
+
 
 class Ways(NamedTuple):
     """Forward and backward, in one of the forms that there are of them."""
@@ -62,8 +64,8 @@ PLAIN = Ways(forward, backward)
 
 
 def ways(like: Tensor) -> Ways:
-    """Those for tensors on the device of another."""
-    return PLAIN if like.device.type != "cuda" else _fused(like.device, like.dtype)
+    """Those for tensors like another."""
+    return PLAIN if like.device.type != "cuda" or like.numel() > _LARGEST else _fused(like.device, like.dtype)
 
 
 @cache
