@@ -7,6 +7,8 @@ import pcpinn as pc
 from pcpinn.baselines.collocation import collocation_loss
 from pcpinn.catalog.task import catalog_task
 from pcpinn.discretize.pointwise import Pointwise
+from pcpinn.network import sloped
+from pcpinn.network.activations import ACTIVATIONS
 from pcpinn.network.seconds import Seconds
 from pcpinn.solve.build import make_network
 from pcpinn.solve.method import METHODS
@@ -27,6 +29,9 @@ CASES = [
     ("gaaf", "burgers1d-c", WIDE),
     ("fbpinn", "wave1d-c", WIDE),
     ("vpinn", "wave1d-c", {**WIDE, "tests": 2}),
+    ("gpinn", "ks", {**WIDE, "activation": "sin"}),
+    ("gpinn", "gs", {**WIDE, "cells": "4,4"}),
+    ("gpinn", "ns2d-c", {**WIDE, "size": 0.3}),
 ]
 
 
@@ -48,6 +53,31 @@ def test_the_same_residuals_and_gradient(method, problem, changes):
         found.append((r.detach(), torch.autograd.grad(0.5 * (r @ r), loss.theta)[0]))
     for ours, known in zip(*found, strict=True):
         torch.testing.assert_close(ours, known, rtol=1e-9, atol=1e-11 * float(known.abs().max()))
+
+
+@pytest.mark.parametrize(
+    ("problem", "changes", "known"), [("ks", {}, True), ("ks", {"network": "laaf"}, False), ("burgers1d-c", {}, False)]
+)
+def test_slopes_of_the_residual_by_third_derivatives(problem, changes, known):
+    """Not of networks without them, nor of one output, unless a GPU has kernels."""
+    loss = loss_of("gpinn", problem, {**WIDE, **changes})
+    slopes = loss.seen.residual_slopes(loss.pointwise, loss.points)
+    assert (slopes is not None) == known
+    assert slopes is None or slopes.shape == (2, 30, 2)
+
+
+@pytest.mark.parametrize("problem", ["burgers1d-c", "wave1d-c", "heat2d-vc"])
+def test_slopes_of_the_residual_of_one_output(problem, monkeypatch):
+    """As a GPU takes them, but with the plain form in place of its kernels."""
+    known = loss_of("gpinn", problem, WIDE if problem != "heat2d-vc" else {**WIDE, "cells": "4,4"})
+    expected = [part.detach() for part in known.parts()]
+    tanh = ACTIVATIONS["tanh"]
+    monkeypatch.setattr(sloped, "has_kernels", lambda *_: True)
+    monkeypatch.setattr(sloped._Tanh, "apply", lambda z, bias, d, seconds: sloped.activated(z, bias, tanh, d, seconds))
+    known.seen = Jetted(known.network)
+    assert known.seen.residual_slopes(known.pointwise, known.points) is not None
+    for ours, theirs in zip(known.parts(), expected, strict=True):
+        torch.testing.assert_close(ours.detach(), theirs, rtol=1e-9, atol=1e-10 * float(theirs.abs().max()))
 
 
 def test_second_derivatives_that_nothing_takes_are_not_carried():

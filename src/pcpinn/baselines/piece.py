@@ -20,6 +20,7 @@ class Seen(Protocol):
     """What a piece sees of the loss (`StrongLoss`, which says more of each)."""
 
     network: Network
+    seen: Any
     pointwise: Pointwise
     points: Tensor
     weights: Tensor

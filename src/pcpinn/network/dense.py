@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import PcpinnError
+from . import sloped
 from .activations import ACTIVATIONS
 from .boxed import BoxedNetwork
 from .features import Features
@@ -193,6 +194,21 @@ class DenseNetwork(BoxedNetwork):
         def at(theta: Tensor) -> Tensor:
             layers = self.layers(theta)
             return through_layers(encoded, layers, self._activation, self.inputs, seconds) * self.output_scale
+
+        return at
+
+    def sloped_jets(self, points: Tensor, seconds: Seconds) -> Callable[[Tensor], Tensor] | None:
+        """The same with the slopes of one sum of second derivatives, for which see sloped.py.
+
+        None where reverse mode is less work: for one output, unless activations are kernels.
+        """
+        if self.outputs == 1 and not sloped.has_kernels(self.theta, self._activation):
+            return None
+        encoded = sloped.sloped_jet_of(self.encode, points, seconds)
+
+        def at(theta: Tensor) -> Tensor:
+            rows = sloped.through_layers(encoded, self.layers(theta), self._activation, self.inputs, seconds)
+            return rows * self.output_scale
 
         return at
 

@@ -34,15 +34,17 @@ def there() -> bool:
 def forward(z: Tensor, bias: Tensor, d: int, seconds: Seconds) -> Tensor:
     """As `tanh_jets.forward`: in place."""
     n, w = z.shape[-2:]
-    _forward[_grid(z)](z, bias, _weights(seconds, z.device, z.dtype), n * w, w, d, *_layout(seconds), _BLOCK)
+    _forward[_grid(z)](
+        z, bias, weights_of(seconds, z.device, z.dtype), n * w, w, d, *code_of(seconds), seconds.summed, _BLOCK
+    )
     return z
 
 
 def backward(jet: Tensor, g: Tensor, d: int, seconds: Seconds) -> Tensor:
     """As `tanh_jets.backward`."""
     (n, w), result = jet.shape[-2:], torch.empty_like(jet)
-    weights = _weights(seconds, jet.device, jet.dtype)
-    _backward[_grid(jet)](jet, g.contiguous(), result, weights, n * w, d, *_layout(seconds), _BLOCK)
+    weights = weights_of(seconds, jet.device, jet.dtype)
+    _backward[_grid(jet)](jet, g.contiguous(), result, weights, n * w, d, *code_of(seconds), seconds.summed, _BLOCK)
     return result
 
 
@@ -51,15 +53,15 @@ def _grid(z: Tensor) -> tuple[int, int]:
     return -(-n * w // _BLOCK), z.numel() // (m * n * w)
 
 
-def _layout(seconds: Seconds) -> tuple[int, int, bool]:
-    """Number of pairs, their axes, and whether they are one row."""
+def code_of(seconds: Seconds) -> tuple[int, int]:
+    """Number of pairs, and their axes as one number."""
     if len(seconds.pairs) > _MOST:
         raise ValueError(f"{len(seconds.pairs)} pairs of axes")
-    return len(seconds.pairs), sum((i | j << 3) << 6 * k for k, (i, j) in enumerate(seconds.pairs)), seconds.summed
+    return len(seconds.pairs), sum((i | j << 3) << 6 * k for k, (i, j) in enumerate(seconds.pairs))
 
 
 @cache
-def _weights(seconds: Seconds, device: torch.device, dtype: torch.dtype) -> Tensor:
+def weights_of(seconds: Seconds, device: torch.device, dtype: torch.dtype) -> Tensor:
     """On the device once and for all: while a graph is captured nothing can be copied there."""
     return torch.tensor(seconds.weights or (1.0,), dtype=dtype, device=device)
 

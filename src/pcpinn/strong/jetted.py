@@ -18,6 +18,7 @@ from ..network.ansatz import Ansatz
 from ..network.jets import jet_of, times
 from ..network.protocol import Placed
 from ..network.seconds import Pairs, Seconds, all_pairs
+from ..network.sloped import place_of
 
 _PROBES = (1.0, -1.0, 30.0)  # sizes of the states at which dependence is looked for
 _FAR = (1e-3, 1e3)  # and at which weights must be the same, too
@@ -31,6 +32,7 @@ class Jetted:
         self.network = network
         self._placed: dict[int, tuple[Tensor, Placed]] = {}
         self._states: dict[int, tuple[Tensor, Callable[[], Tensor]]] = {}
+        self._slopes: dict[int, tuple[Tensor, Callable[[], Tensor] | None]] = {}
         self._residuals: dict[int, tuple[Tensor, Callable[[], Tensor]]] = {}
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -55,28 +57,44 @@ class Jetted:
             self._residuals[id(x)] = (x, self._residual_at(pointwise, x))
         return self._residuals[id(x)][1]()
 
+    def residual_slopes(self, pointwise: Pointwise, x: Tensor) -> Tensor | None:
+        """The gradient of `residual` at points x (n, d): (d, n, C); None where reverse mode is the way to them."""
+        if id(x) not in self._slopes:
+            self._slopes[id(x)] = (x, self._slopes_at(pointwise, x))
+        slopes = self._slopes[id(x)][1]
+        return None if slopes is None else slopes()
+
     def _residual_at(self, pointwise: Pointwise, x: Tensor) -> Callable[[], Tensor]:
+        where = x.detach().double()
+        seconds = needed_seconds(pointwise, where, self.network.outputs)
+        jets, of_jet = self._jets(x, seconds), _of_jet(pointwise, where, seconds)
+        return lambda: of_jet(where, jets().double()).to(x.dtype)
+
+    def _slopes_at(self, pointwise: Pointwise, x: Tensor) -> Callable[[], Tensor] | None:
         where, d = x.detach().double(), x.shape[1]
-        seconds = needed_seconds(pointwise, where, self.network.outputs) if pointwise.has_flux else Seconds()
-        jets = self._jets(x, seconds)
-        along = torch.eye(d).to(where)[:, None, :].expand(d, len(x), d)
-        table = _table(d, seconds).to(where)
+        seconds = needed_seconds(pointwise, where, self.network.outputs)
+        sloped_jets = getattr(self.network, "sloped_jets", None)
+        if sloped_jets is None or self.network.ansatz is not None or seconds.rows != 1:
+            return None
+        jets, of_jet = sloped_jets(x, seconds), _of_jet(pointwise, where, seconds)
+        if jets is None:
+            return None
+        last = 1 + d + len(all_pairs(d))
+        rows = [[1 + k, *(place_of(d, i, k) for i in range(d)), last + k] for k in range(d)]
+        which = torch.tensor(rows, device=x.device)  # of each slope of a jet, in a sloped one
+        along = _units(where)
 
-        def residual() -> Tensor:
-            jet = jets().double()
-            state = jet[: 1 + d].permute(1, 2, 0)
-            if not pointwise.has_flux:
-                return pointwise.evaluate(where, state)[:, :, 0].to(x.dtype)
-            changes = torch.tensordot(table, jet, dims=1).permute(0, 2, 3, 1)  # (d, n, C, 1 + d)
+        def slopes() -> Tensor:
+            rows = jets(self.network.theta).double()
+            sum_of = [c * rows[place_of(d, i, j)] for _, i, j, c in seconds.terms]
+            jet = torch.cat([rows[: 1 + d], torch.stack(sum_of).sum(0, keepdim=True)])
 
-            def both(direction: Tensor, change: Tensor) -> tuple[Tensor, Tensor]:
-                return jvp(pointwise.evaluate, (where, state), (direction, change))  # type: ignore[return-value]
+            def rate(direction: Tensor, change: Tensor) -> Tensor:
+                return jvp(of_jet, (where, jet), (direction, change))[1]
 
-            out, rates = vmap(both, out_dims=(None, 0))(along, changes)  # type: ignore[arg-type]
-            divergence = rates[..., 1:].diagonal(dim1=0, dim2=3).sum(-1)
-            return (out[:, :, 0] - divergence).to(x.dtype)
+            return vmap(rate)(along, rows[which]).to(x.dtype)
 
-        return residual
+        return slopes
 
     def _jets(self, x: Tensor, seconds: Seconds) -> Callable[[], Tensor]:
         """The jets at points, the ansatz included: u = g + d N, with g and d that have no weights."""
@@ -85,6 +103,33 @@ class Jetted:
             return lambda: bare(self.network.theta)
         g, factor = _ansatz_jets(ansatz, x, seconds, self.network.outputs)
         return lambda: g + times(factor, bare(self.network.theta), d, seconds)
+
+
+def _of_jet(pointwise: Pointwise, where: Tensor, seconds: Seconds) -> Callable[[Tensor, Tensor], Tensor]:
+    """source - div flux as a function of points (n, d) and of a jet there, all in float64: (n, C)."""
+    d = where.shape[1]
+    along, table = _units(where), _table(d, seconds).to(where)
+
+    def residual(x: Tensor, jet: Tensor) -> Tensor:
+        state = jet[: 1 + d].permute(1, 2, 0)
+        if not pointwise.has_flux:
+            return pointwise.evaluate(x, state)[:, :, 0]
+        changes = torch.tensordot(table, jet, dims=1).permute(0, 2, 3, 1)  # (d, n, C, 1 + d)
+
+        def both(direction: Tensor, change: Tensor) -> tuple[Tensor, Tensor]:
+            return jvp(pointwise.evaluate, (x, state), (direction, change))  # type: ignore[return-value]
+
+        out, rates = vmap(both, out_dims=(None, 0))(along, changes)  # type: ignore[arg-type]
+        divergence = rates[..., 1:].diagonal(dim1=0, dim2=3).sum(-1)
+        return out[:, :, 0] - divergence
+
+    return residual
+
+
+def _units(x: Tensor) -> Tensor:
+    """(d, n, d) the directions of the axes at points (n, d)."""
+    n, d = x.shape
+    return torch.eye(d).to(x)[:, None, :].expand(d, n, d)
 
 
 def jetted(network: Any) -> Any:
@@ -96,6 +141,8 @@ def jetted(network: Any) -> Any:
 
 def needed_seconds(pointwise: Pointwise, x: Tensor, components: int) -> Seconds:
     """The second derivatives that the divergence takes; one sum of them, where it takes nothing but multiples of that."""
+    if not pointwise.has_flux:
+        return Seconds()
     pairs = needed_pairs(pointwise, x, components)
     weights = common_weights(pointwise, x, components, pairs) if len(pairs) > 1 else None
     return Seconds(pairs, weights)
