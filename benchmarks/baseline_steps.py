@@ -6,9 +6,8 @@
 Settings of the preset pinnacle. For each method and problem: milliseconds of loss and gradient, the number of operations that a
 step gives the machine (kernels on a GPU), and how far gradients are apart, relative to their size. "As they were" is each second
 derivative by itself, derivatives of tanh that are kept for the way back, each condition by itself, and weights that are changed
-before the step and not within it. On a CPU also the number
-of operations where each way through tanh is one kernel (`kernels`); on a GPU a step of Adam from a captured graph, which is what
-a training costs.
+before the step and not within it. On a CPU also the number of operations where each way through tanh is one kernel (`kernels`);
+on a GPU a step of Adam from a captured graph, which is what a training costs.
 """
 
 from __future__ import annotations
@@ -142,7 +141,7 @@ def main() -> None:
                     row["kernels"] = with_kernels(lambda: stepped(loss), device)
                 if device.type == "cuda":
                     row[f"{name}_graph_ms"] = round(captured(loss, given.times), 3)
-        first, *_, last = gradients
+        first, last = next(iter(gradients)), next(reversed(gradients))
         row["ratio"] = round(row[f"{first}_ms"] / row[f"{last}_ms"], 2)
         row["gradient_apart"] = f"{float((gradients[first] - gradients[last]).norm() / gradients[first].norm()):.1e}"
         rows.append(row)

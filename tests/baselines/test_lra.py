@@ -83,6 +83,8 @@ def test_weights_within_the_steps_are_those_between_them():
 def test_a_training_by_adam_asks_within_its_steps(monkeypatch):
     loss, asked = loss_of("lra", every=1, width=4, depth=1), []
     monkeypatch.setattr(type(loss), "loss", lambda self: asked.append(1))
+    assert loss.changing() == []
     train(loss, Adam(), Stopping(iterations=3))
     assert not asked
+    assert loss.changing()[0] is loss.weights
     assert (loss.weights[1:] != 1).all()

@@ -139,6 +139,10 @@ class StrongLoss(Loss):
         alone = all(piece.penalty(self) is None for piece in self.pieces)
         self._within = every if by_gradient and alone else []
 
+    def changing(self) -> list[Tensor]:
+        """The weights, where pieces change them within steps."""
+        return [self.weights] if self._within else []
+
     def value_and_gradient(self) -> tuple[Tensor, Tensor]:
         """The loss and its gradient: a sum of those of all parts, where pieces look at these anyway."""
         if not self._within:

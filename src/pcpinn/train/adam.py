@@ -78,7 +78,7 @@ class Fused(Steps):
     def __init__(self, adam: Adam, problem: Loss, state: State, at_once: int = AT_ONCE) -> None:
         self._adam, self._problem, self._state = adam, problem, state
         self._count = state["count"].to(torch.float32, copy=True)  # what torch's kernel wants
-        super().__init__(self._one, problem.theta, [self._count, *state.values(), *problem.state().values()], at_once)
+        super().__init__(self._one, problem.theta, [self._count, *state.values(), *problem.changing()], at_once)
 
     def _one(self) -> Tensor:
         a, theta, state = self._adam, self._problem.theta, self._state

@@ -44,6 +44,10 @@ class Loss(Protocol):
         """
         return
 
+    def changing(self) -> list[Tensor]:
+        """The tensors of its state that `value_and_gradient` changes, in place; none by default."""
+        return []
+
     def groups(self) -> list[Tensor]:
         """Scalars whose sum is the loss, for optimisers that treat its terms apart; by default the loss itself."""
         return [self.loss()]
