@@ -6,6 +6,7 @@ from strong_cases import jacobian_by_differences, loss_of
 
 from pcpinn import PcpinnError
 from pcpinn.train import Adam, Stopping, train
+from pcpinn.train.adam import Fused
 
 
 def gradients(loss):
@@ -88,3 +89,22 @@ def test_a_training_by_adam_asks_within_its_steps(monkeypatch):
     assert not asked
     assert loss.changing()[0] is loss.weights
     assert (loss.weights[1:] != 1).all()
+
+
+def test_twenty_steps_in_a_graph_change_the_weights_as_one_by_one(monkeypatch):
+    """A graph is replaced by the work that it would replay; warming up leaves the weights as they were."""
+    monkeypatch.setattr("pcpinn.train.graph.capture", lambda work: work)
+    monkeypatch.setattr("pcpinn.train.graph.warm_up", lambda work: [work() for _ in range(3)])
+    single, batched = (loss_of("lra", every=1, width=4, depth=1) for _ in range(2))
+    adam = Adam()
+    for loss in (single, batched):
+        loss.begin(True)
+    state = adam.start(single, 0)
+    steps = Fused(adam, batched, adam.start(batched, 0), at_once=4)
+    assert steps.try_out()
+    assert torch.equal(batched.weights, torch.ones(5, dtype=batched.weights.dtype))
+    version = batched.weights._version
+    together = steps(4) + steps(4)
+    assert batched.weights._version > version
+    assert together == pytest.approx([adam.step(single, state) for _ in range(8)], rel=1e-5)
+    torch.testing.assert_close(batched.weights, single.weights, rtol=1e-4, atol=0)
