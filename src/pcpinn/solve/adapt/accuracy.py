@@ -29,6 +29,7 @@ from ..run import run
 from ..settings import Settings
 from ..start import Start
 from .between import between_nodes
+from .degrees import degree_of, raised
 from .fields import counted, counts, scales
 from .inputs import inputs_of
 from .interfaces import Interfaces, interfaces_of
@@ -66,7 +67,8 @@ def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progres
 
     def plan() -> Adapted:
         mesh = cut_first(problem, interfaces.first_mesh(problem, settings, wish.mesh), elements, limits)
-        return adapt(problem, mesh, elements, target, limits, progress, wish.start, goal, interfaces.settled)
+        settled, higher = interfaces.settled, raised(problem, wish, elements)
+        return adapt(problem, mesh, elements, target, limits, progress, wish.start, goal, settled, higher)
 
     adapted = unfinished.plan(SteadyPlan(problem, elements), plan)
     return Trainer(problem, wish, adapted, limits, progress, goal, interfaces, unfinished).solution()
@@ -222,6 +224,7 @@ class Trainer:
             "optimiser.even": 0.5,
             "certify": False,
             "scales": scales(level.sizes, self.problem, float(np.sqrt(level.fine.space.quadrature.dx.sum()))),
+            **degree_of(level),
             **inputs_of(level),
             **singular_points(self.problem, level.mesh, self.kinks),
             **({"kinks": self.kinks} if self.kinks else {}),
@@ -250,7 +253,7 @@ class Trainer:
         """P of a training: complete factors, or multigrid for a solid of so many cells that planning took it, too."""
         level, direct = self.adapted.level, _DIRECT[mesh.dimension]
         if self._size(mesh) > direct and level.iterated:
-            return {"preconditioner": "amg"}
+            return {"preconditioner": "amg", "preconditioner.coarsening": "quick"}
         return {"preconditioner": "auto-lu", "preconditioner.direct": direct}
 
     def _size(self, mesh: Mesh) -> float:
@@ -285,7 +288,7 @@ class Trainer:
     def _errors(self, level: Level, solution: Solution) -> tuple[dict[str, float], float]:
         """Estimated total error by field, and the largest distance from the discrete solution."""
         from_better, from_discrete = level.distances_of(_values(solution))
-        total = from_better + (1 / self.adapted.trust - 1) * level.errors + self.unseen
+        total = from_better + (1 / self.adapted.trust - 1) * level.errors + self.adapted.rest + self.unseen
         names = (f.name for f in self.problem.unknowns)
         return dict(zip(names, total.tolist(), strict=True)), float(from_discrete.max())
 
