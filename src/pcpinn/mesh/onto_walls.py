@@ -95,7 +95,7 @@ def _walls_of_facets(mesh: Mesh, facets: np.ndarray, bent: list[Wall], flat: lis
     points = mesh.nodes[facets]
     extent = float(np.max(mesh.bounds[1] - mesh.bounds[0]))
     size = np.linalg.norm(points[:, 1] - points[:, 0], axis=1)
-    middle = _middles(mesh, facets) if mesh.curved else None
+    middle = _middles(mesh, facets) if mesh.curved and mesh.dimension == 2 else None
     normal = _normals(points)
     named = {name: rows_in(facets, np.asarray(rows)) for name, rows in mesh.boundaries.items()}
     found = np.full(len(facets), -1)

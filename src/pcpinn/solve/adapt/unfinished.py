@@ -58,7 +58,7 @@ class Unfinished:
         module: nn.Module | None = None,
     ) -> None:
         self.folder, self._clock, self._module = folder, clock or Clock(), module
-        self._device = device or torch.device("cpu")
+        self.device = device or torch.device("cpu")
         self._file = None if folder is None else Checkpoint(folder / FILE, "accuracy")
         self._count = 0
 
@@ -94,7 +94,7 @@ class Unfinished:
         self._count += 1
         own, began = self.folder / _NETWORKS / str(self._count), self._clock.seconds
         if (own / "result.json").exists():
-            solution = replace(load(own, self._module), problem=problem).to(self._device)
+            solution = replace(load(own, self._module), problem=problem).to(self.device)
         else:
             solution = train(own, (own / "run.json").exists())
         here = self._clock.seconds - began
