@@ -38,7 +38,7 @@ FAMILIES.register(
         domain="[0, 1]^2; u0 = pi / K^2 sum of a_ij (i^2 + j^2)^-0.5 sin(i pi x) sin(j pi y), K = 4, a in [-1, 1]^16",
         conditions="u = 0 on the sides",
         family=Family(step, start=Basis(partial(sines, per_axis=_K, power=-0.5), Range(-1, 1, count=_K**2))),
-        fine={"cells": (28, 28), "degree": 4},
+        fine={"cells": (16, 16), "degree": 4},
         queries={"quick": 16, "default": 100},
         presets={
             "quick": {

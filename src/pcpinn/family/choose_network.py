@@ -13,6 +13,7 @@ from ..solve.settings import Settings
 from ..train import Adam
 from .anchors import Anchors, Values
 from .assembly import Assembly
+from .budget import SNAPSHOTS, Budget
 from .family import Family
 from .parameters import Distribution
 from .recipe import NETWORK, Sampled, Spanned, Superposed
@@ -108,12 +109,17 @@ def _in_coordinates(choice: Choice, loss: Spanned) -> Choice:
 
 
 def with_answers(
-    choice: Choice, system: System, anchors: Anchors, choose: Callable[[Values], None], progress: Progress
+    choice: Choice,
+    system: System,
+    anchors: Anchors,
+    choose: Callable[[Values], None],
+    progress: Progress,
+    budget: Budget,
 ) -> Choice:
     """The functions that all answers are sums of, where the loss has such, and a network as wide as their number asks for."""
     settings = choice.settings
     if isinstance(settings.loss, Spanned):
-        return _with_span(choice, system, anchors, choose, progress)
+        return _with_span(choice, system, anchors, choose, progress, budget)
     if not isinstance(settings.loss, Superposed):
         return choice
     answers = superposition(system, anchors)
@@ -131,14 +137,22 @@ def with_answers(
 
 
 def _with_span(
-    choice: Choice, system: System, anchors: Anchors, choose: Callable[[Values], None], progress: Progress
+    choice: Choice,
+    system: System,
+    anchors: Anchors,
+    choose: Callable[[Values], None],
+    progress: Progress,
+    budget: Budget,
 ) -> Choice:
     settings, loss = choice.settings, choice.settings.loss
     progress.stage("snapshots")
-    z, u = snapshots(system, anchors, loss.snapshots, settings.run.seed, choose)
-    if 2 * len(z) < loss.snapshots:
+    z, u = snapshots(system, anchors, loss.snapshots, settings.run.seed, choose, budget)
+    tried = budget.done[SNAPSHOTS]
+    if tried < loss.snapshots:
+        progress.note(f"the time limit has room for {tried} of {loss.snapshots} snapshots")
+    if 2 * len(z) < tried:
         raise PcpinnError(
-            f"corrections with the shared P settled at {len(z)} of {loss.snapshots} parameters only",
+            f"corrections with the shared P settled at {len(z)} of {tried} parameters only",
             "take loss=sampled, or more krylov_steps and anchors",
         )
     left = _LEFT * (settings.run.accuracy or _USUAL)

@@ -9,12 +9,14 @@ import torch
 from torch import Tensor
 
 from .anchors import Anchors, Values
+from .budget import SNAPSHOTS, Budget
 from .loss import corrected
 from .system import System
 
 _ROUNDS = 20
 _ROUNDING = 1e-10
 _BATCH_ENTRIES = 400_000  # degrees of freedom of the systems that are assembled together
+_ON_CPU = 50_000  # the same without a GPU: matrices that stay in its caches are twice as fast
 _SEED = 700_001  # added to that of a run: its samples are others
 _SNAPSHOT = 1e-3  # relative size of the last correction of a snapshot: what is left after it is far less
 
@@ -45,6 +47,11 @@ def settled(
         tolerance: it ends when all corrections are at most this, relative to the values.
         rounds: the most.
     """
+    some = _together(system)
+    if len(z) > some:
+        starts = [None] * len(z) if start is None else list(start.split(some))
+        parts = [settled(system, anchors, *p, tolerance, rounds) for p in zip(z.split(some), starts, strict=False)]
+        return Settled(*(torch.cat([getattr(p, k) for p in parts]) for k in ("u", "first", "last")))
     again = _again(system, anchors, z)
     u, first, last = start, None, None
     if u is None:
@@ -58,6 +65,11 @@ def settled(
     assert first is not None
     assert last is not None
     return Settled(u, first, last)
+
+
+def _together(system: System) -> int:
+    """Samples that are corrected together."""
+    return max(1, (_ON_CPU if system.device.type == "cpu" else _BATCH_ENTRIES) // system.size)
 
 
 def _again(system: System, anchors: Anchors, z: Tensor) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
@@ -79,7 +91,12 @@ def _again(system: System, anchors: Anchors, z: Tensor) -> Callable[[Tensor], tu
 
 
 def snapshots(
-    system: System, anchors: Anchors, count: int, seed: int, choose: Callable[[Values], None] | None = None
+    system: System,
+    anchors: Anchors,
+    count: int,
+    seed: int,
+    choose: Callable[[Values], None] | None = None,
+    budget: Budget | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Scaled parameters (S, K) and answers (S, N), where corrections settle.
 
@@ -88,15 +105,20 @@ def snapshots(
         count: how many parameters are tried.
         seed: of the run.
         choose: chooses anchors of a nonlinear family, linearised at given values: here at answers.
+        budget: has an end to the time for them, and is told how many were tried; some always are.
     """
-    family = system.family
-    tried = family.scaled(family.sample(count, seed=_SEED + seed))
+    family, tried, budget = system.family, 0, budget or Budget()
+    drawn = family.scaled(family.sample(count, seed=_SEED + seed))
     z, u = [], []
-    for some in tried.split(max(1, _BATCH_ENTRIES // system.size)):
+    for some in drawn[: budget.most(SNAPSHOTS, count)].split(_together(system)):
+        if tried and budget.seconds(SNAPSHOTS) <= 0:
+            break
+        tried += len(some)
         found = settled(system, anchors, some, tolerance=_SNAPSHOT)
         good = found.last <= _SNAPSHOT
         z.append(some[good.cpu()])
         u.append(found.u[good])
+    budget.done[SNAPSHOTS] = tried
     at, answers = torch.cat(z), torch.cat(u)
     if choose is not None and not system.linear and len(at):
         choose(lambda near: answers[torch.cdist(near.cpu(), at).argmin(1).to(answers.device)])

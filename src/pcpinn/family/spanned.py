@@ -19,6 +19,7 @@ from ..network.trunk_branch import TrunkBranchNetwork
 from ..train import GaussNewton, Stopping, train
 from ..train.loss import Loss
 from .anchors import Anchors
+from .budget import FUNCTIONS, Budget
 from .family import Family
 from .loss import ROUND
 from .nodal import NodalNetwork
@@ -126,11 +127,14 @@ class SpannedLoss(Loss):
 
     # --- the trunk ------------------------------------------------------------------------------------------------------
 
-    def prepare(self) -> None:
-        """Fit the trunk to the functions."""
+    def prepare(self, budget: Budget | None = None) -> None:
+        """Fit the trunk to the functions, as well as a budget allows."""
+        budget = budget or Budget()
         fit = SuperposedLoss(self.functions, self.system, self.anchors, self.span.answers)
         fit.prepare()
-        train(fit, GaussNewton(), Stopping(_TRUNK_STEPS, patience=PATIENCE))
+        most = budget.most(FUNCTIONS, _TRUNK_STEPS)
+        fitted = train(fit, GaussNewton(), Stopping(most, 0.0, budget.seconds(FUNCTIONS), PATIENCE))
+        budget.done[FUNCTIONS] = fitted.iterations
         self.trunk_error = (2 * fit.value()) ** 0.5
         (weight, bias), *_ = self.functions.layers(self.functions.theta.detach())[1]
         own = self.network.layers(self.network.theta.detach())[0][0]
