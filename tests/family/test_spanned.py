@@ -219,8 +219,6 @@ def test_refused():
         pc.solve(plates(), network="mlp", **few)
     with pytest.raises(pc.PcpinnError, match="one hidden layer"):
         pc.solve(plates(), network="trunk-branch", depth=2, **few)
-    with pytest.raises(pc.PcpinnError, match="least-squares"):
-        pc.solve(plates(), optimiser="gauss-newton", **few)
     rod = pc.Family(
         lambda k: pc.Problem(
             pc.Interval(0, 1).over(0, 1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -85,8 +86,16 @@ def _all_by(factors: Factors, system: Assembly, mu: Tensor, b: Tensor) -> Tensor
 
 
 def _along(system: AnySystem, mu: Tensor) -> np.ndarray:
-    """One after the other, always the nearest to one that is done; the first is the nearest to the middle of the ranges."""
-    z = system.family.scaled(mu)
+    found = dict(direct_one_by_one(system, system.family.scaled(mu)))
+    return np.stack([found[k] for k in range(len(mu))])
+
+
+def direct_one_by_one(system: AnySystem, z: Tensor) -> Iterator[tuple[int, np.ndarray]]:
+    """Numbers of scaled parameters (Q, K), and their discrete solutions (N,), by Newton's method.
+
+    Always the nearest to one that is done; the first is the nearest to the middle of the ranges.
+    """
+    mu = system.family.value(z)
     known: dict[int, np.ndarray] = {}
     while len(known) < len(z):
         done, left = list(known), [k for k in range(len(z)) if k not in known]
@@ -94,7 +103,7 @@ def _along(system: AnySystem, mu: Tensor) -> np.ndarray:
         at = int(apart.amin(1).argmin())
         start = known[done[int(apart[at].argmin())]] if done else None
         known[left[at]] = _at(system, mu[left[at]], start)
-    return np.stack([known[k] for k in range(len(z))])
+        yield left[at], known[left[at]]
 
 
 def _at(system: AnySystem, mu: Tensor, start: np.ndarray | None = None) -> np.ndarray:

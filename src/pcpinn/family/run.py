@@ -37,6 +37,7 @@ from .choose_network import Choice, asks_for, with_answers, with_loss, with_netw
 from .discretise import AnySystem, assembled_once, make_system
 from .estimate import Estimator
 from .family import Family
+from .fitted import FittedLoss
 from .loss import ROUND, FamilyLoss
 from .recipe import Spanned, Superposed, offer_family
 from .sampling import Sampling
@@ -52,6 +53,7 @@ _WIDTHS = (32, 48, 72)  # of networks that grow
 _WORTH = 0.3  # of the accuracy: a training error below this is not worth a larger network
 _WIDER = 1.5, 1024  # of networks whose width was measured: the factor by which they grow, and the most
 _TOGETHER = 16  # systems of a superposition that are assembled together, for the check of memory
+_STEPS_OF_ADAM, _STEPS_OF_NEWTON = 100, 5  # between fresh parameters of a span
 _TRIED = 2  # parameters whose errors are estimated before training, to know how long that takes
 _VALIDATION_SEED = 1_000_003
 
@@ -137,6 +139,9 @@ class FamilyRun:
         self._check_memory(self.network.parameter_count)
         self._set_unit()
         self.loss = self.make_loss()
+        self.optimiser, self.optimiser_why = self._optimiser()
+        if isinstance(self.loss, FittedLoss) and isinstance(self.optimiser, GaussNewton):
+            self.optimiser.resolve(self.loss)  # refused before anything of that size is computed
         if not isinstance(self.loss, SpannedLoss):
             self.loss.prepare()
         else:
@@ -144,7 +149,6 @@ class FamilyRun:
             self.own.facts["set_up"] = budget.done
             width, left = self.settings.network.width, self.loss.trunk_error
             self.progress.note(f"a trunk of {width} units fits these functions to {left:.1e}")
-        self.optimiser, self.optimiser_why = self._optimiser()
 
     def make_loss(self) -> FamilyLoss | SuperposedLoss | SpannedLoss:
         """What is trained on; other methods have others."""
@@ -164,7 +168,8 @@ class FamilyRun:
         functions.output_scale = self.network.output_scale
         sampling = Sampling(self.family, loss.samples, 0.0, seed)
         self.progress.stage("functions")
-        return SpannedLoss(
+        kind = FittedLoss if isinstance(self.settings.optimiser, GaussNewton) else SpannedLoss
+        return kind(
             self.network,
             functions,
             self.family,
@@ -172,7 +177,7 @@ class FamilyRun:
             self.anchors,
             span,
             sampling,
-            loss.steps,
+            loss.steps or (_STEPS_OF_NEWTON if kind is FittedLoss else _STEPS_OF_ADAM),
             loss.batch,
             seed,
         )
