@@ -63,7 +63,7 @@ def curved_edges(mesh: Mesh, domain: Domain | None) -> CurvedEdges | None:
     if mesh.dimension == 1 or not bent:
         return None
     facets = facets_of(mesh.vertices).boundary
-    wall_of = _walls_of_facets(mesh, facets, bent, [wall for wall in walls if not np.any(wall.quadratic)])
+    wall_of = walls_of_facets(mesh, facets, bent, [wall for wall in walls if not np.any(wall.quadratic)])
     if np.all(wall_of < 0):
         return None
     normal = _normals(mesh.nodes[facets])
@@ -86,7 +86,7 @@ def curved_edges(mesh: Mesh, domain: Domain | None) -> CurvedEdges | None:
     return CurvedEdges(ends[kept], quadratic[table], linear[table], constant[table])
 
 
-def _walls_of_facets(mesh: Mesh, facets: np.ndarray, bent: list[Wall], flat: list[Wall]) -> np.ndarray:
+def walls_of_facets(mesh: Mesh, facets: np.ndarray, bent: list[Wall], flat: list[Wall]) -> np.ndarray:
     """(f,) number of the curved wall that each boundary facet lies on, or -1.
 
     Corners may lie on several walls: two on the rim of a cylinder's end are on its mantle, too. So flat walls are tried

@@ -48,7 +48,7 @@ class Followed:
         at_walls = self.walls.hidden_part(self.mesh)
         if not self.unseen.any():
             return at_walls
-        cells, work, lost = np.flatnonzero(self.unseen), _work(form, u), 0.0
+        cells, work, lost = np.flatnonzero(self.unseen), work_in_cells(form, u), 0.0
         if (
             u is not None
             and isinstance(form, FiniteElements)
@@ -107,7 +107,7 @@ def _moments(problem: Problem, mesh: Mesh) -> list[float]:
     return list((start + (end - start) * (np.arange(_MOMENTS) + 0.437) / _MOMENTS).tolist())
 
 
-def _work(form: WeakForm, u: np.ndarray | None) -> np.ndarray:
+def work_in_cells(form: WeakForm, u: np.ndarray | None) -> np.ndarray:
     """(c,) integrals over cells of |source u + flux . grad u|; volumes where it is not known."""
     volumes = form.space.quadrature.dx.sum(axis=1)
     if u is None or not isinstance(form, FiniteElements):

@@ -299,7 +299,8 @@ class Trainer:
     def _errors(self, level: Level, solution: Solution) -> tuple[dict[str, float], float]:
         """Estimated total error by field, and the largest distance from the discrete solution."""
         from_better, from_discrete = level.distances_of(_values(solution))
-        total = from_better + (1 / self.adapted.trust - 1) * level.errors + self.adapted.rest + self.unseen
+        total = from_better + (1 / self.adapted.trust - 1) * level.errors + self.adapted.rest
+        total += self.adapted.gap + self.unseen
         names = (f.name for f in self.problem.unknowns)
         return dict(zip(names, total.tolist(), strict=True)), float(from_discrete.max())
 

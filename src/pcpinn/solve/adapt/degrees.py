@@ -8,7 +8,7 @@ from ...problem.problem import Problem
 from .level import Elements, Level
 from .wish import Wish
 
-_RAISED = {3: (3, 6)}  # degree, and order of the quadrature, by dimension: 15 points with positive weights
+RAISED = {3: (3, 6)}  # degree, and order of the quadrature, by dimension: 15 points with positive weights
 _GIVEN = ("mesh.degree", "mesh.element", "mesh.quadrature")
 
 
@@ -19,9 +19,9 @@ def raised(problem: Problem, wish: Wish, elements: Elements) -> Elements | None:
     so many entries that two levels, which a verdict takes, might not fit.
     """
     d = problem.domain.dimension
-    if d not in _RAISED or any(key in wish.asked.asked for key in _GIVEN) or any(f.degree for f in problem.unknowns):
+    if d not in RAISED or any(key in wish.asked.asked for key in _GIVEN) or any(f.degree for f in problem.unknowns):
         return None
-    return Elements(_RAISED[d][0], elements.element, _RAISED[d][1])
+    return Elements(RAISED[d][0], elements.element, RAISED[d][1])
 
 
 def degree_of(level: Level) -> dict[str, Any]:

@@ -16,10 +16,13 @@ from ...discretize.elements import ELEMENTS
 from ...discretize.finite_elements import FiniteElements
 from ...discretize.space import Space
 from ...discretize.transfer import by_field, mass_times, prolongation, squares, values_in_cells
+from ...discretize.wall_gaps import wall_gaps
 from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...problem.problem import Problem
+from ..followed import work_in_cells
+from ..refinement import shape_of
 from .fields import counts
 from .inverses import Inverses, iterated
 
@@ -162,6 +165,15 @@ class Level:
             found = np.einsum("cq,cqk->k", quadrature.dx, (values - own) ** 2)
             result.append(np.sqrt(by_field(space, found)) / self.units)
         return result[0], result[1]
+
+    @cached_property
+    def gaps(self) -> np.ndarray:
+        """(c,) relative errors for what lies between the faces of curved tetrahedra and their walls, by the work done there."""
+        apart = wall_gaps(self.mesh, shape_of(self.coarse.problem, self.mesh))
+        if not apart.any():
+            return apart
+        work, volume = work_in_cells(self.fine, self.better), self.fine.space.quadrature.dx.sum(axis=1)
+        return np.asarray(apart / volume * work / work.sum())
 
     def indicators(self) -> np.ndarray:
         """(c,) what each cell contributes to the squared L2 error, by the dual problem of that very error.

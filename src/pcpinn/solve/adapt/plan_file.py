@@ -44,6 +44,7 @@ class SteadyPlan:
         facts = {"trust": plan.trust, "limited_by": plan.limited_by, "history": [list(row) for row in plan.history]}
         facts |= {
             "rest": plan.rest,
+            "gap": plan.gap,
             "degree": level.coarse.space.degree,
             "quadrature": level.coarse.space.quadrature_order,
         }
@@ -66,8 +67,8 @@ class SteadyPlan:
                 raise ValueError(f"{name} does not fit its mesh")
         level = Level(coarse, tensors["u"].copy(), fine, tensors["better"].copy(), Inverses(fine))
         history = [(int(size), float(error)) for size, error in facts["history"]]
-        trust = float(facts["trust"])
-        return Adapted(level, begin, tensors["first.u"].copy(), trust, facts["limited_by"], history, rest)
+        trust, gap = float(facts["trust"]), float(facts.get("gap", 0.0))
+        return Adapted(level, begin, tensors["first.u"].copy(), trust, facts["limited_by"], history, rest, gap)
 
 
 class MarchPlan:

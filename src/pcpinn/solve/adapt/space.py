@@ -22,7 +22,7 @@ from ...progress import Progress
 from ..refinement import refined_where
 from ..start import Start, nodal_start
 from .inverses import Inverses
-from .level import Elements, Level
+from .level import Elements, Level, marked
 from .lifted import WORTH, left, lifted
 from .limits import Limits
 from .measure import Measure, OfFields
@@ -30,6 +30,7 @@ from .pins import marked_but_for_pins
 from .trust import LEAST_TRUST, trust
 
 _BULK = 0.7
+_GAP = 0.1  # of the target: a larger error by walls is worth cells of its own
 _GROWS = {1: 1.0, 2: 1.35, 3: 1.7}  # power of the number of cells with which the time of a level grows: with factors
 _ITERATED = 1.2  # and with multigrid
 _DEGREE = 2.5  # times as many unknowns have elements of degree 4 as those of degree 3 on the same tetrahedra
@@ -46,6 +47,7 @@ class Adapted:
         limited_by: what ended the loop before the target; None if it was reached.
         history: (degrees of freedom, estimated error) by level.
         rest: relative error of the last level's finer solution, where networks are trained on its space; else 0.
+        gap: relative error for what lies between curved tetrahedra and their walls, which no degree sees.
     """
 
     level: Level
@@ -55,11 +57,12 @@ class Adapted:
     limited_by: str | None
     history: list[tuple[int, float]] = field(default_factory=list)
     rest: float = 0.0
+    gap: float = 0.0
 
     @property
     def estimate(self) -> float:
         """Relative error of the discrete solution, the largest over the fields."""
-        return self.level.largest(self.level.errors) / self.trust + self.rest
+        return self.level.largest(self.level.errors) / self.trust + self.rest + self.gap
 
 
 def adapt(
@@ -110,14 +113,16 @@ def adapt(
         one_mesh = all(earlier.mesh is mesh for earlier in levels)  # of which degrees alone prove nothing
         part = LEAST_TRUST if one_mesh else _trust(levels, of)
         estimate = of.seen(level)
-        error = estimate / part
+        gap = float(level.gaps.sum())
+        error = estimate / part + gap
         kept = left(levels) if measure is None and elements is raised else None
-        rest = math.inf if kept is None else kept * error
+        rest = math.inf if kept is None else kept * estimate / part
         history.append((level.coarse.size, error))
         seen = f"error {estimate:.1e}" + ("" if one_mesh else f", trust {part:.2f}")
         seen += f", of degree {elements.degree + 1} {rest:.1e}" if math.isfinite(rest) else ""
+        seen += f", of walls {gap:.1e}" if gap else ""
         progress.note(f"mesh {len(levels)}: {mesh.cell_count} cells, {level.coarse.size} degrees of freedom, {seen}")
-        if min(error, rest) <= target and not one_mesh:
+        if min(error, rest + gap) <= target and not one_mesh:
             break
         if raised is not None and len(levels) == 1 and estimate > target and _affords_degree(level, limits):
             level.inverses.drop()
@@ -125,6 +130,8 @@ def adapt(
             continue
         chosen = marked_but_for_pins(of.indicators(level), mesh, problem, _BULK)
         level.inverses.drop()
+        if gap > _GAP * target:
+            chosen |= marked(level.gaps, _BULK)
         if problem.pins and len(levels) > 1 and estimate > of.seen(levels[-2]):
             chosen[:] = True  # finer cells have made it worse, as they do where a pin shows the error
         if one_mesh and estimate <= target:
@@ -141,9 +148,10 @@ def adapt(
         mesh = finer
     last = levels[-1]
     last.inverses.drop()
-    if error > target and rest < WORTH * error:
-        return Adapted(lifted(last), levels[0].coarse, levels[0].u, part, limited, history, rest)
-    return Adapted(last, levels[0].coarse, levels[0].u, part, limited, history)
+    gap = float(last.gaps.sum())
+    if error > target and rest + gap < WORTH * error:
+        return Adapted(lifted(last), levels[0].coarse, levels[0].u, part, limited, history, rest, gap)
+    return Adapted(last, levels[0].coarse, levels[0].u, part, limited, history, gap=gap)
 
 
 def _affords_degree(level: Level, limits: Limits) -> bool:
