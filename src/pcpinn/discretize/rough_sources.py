@@ -1,7 +1,7 @@
-"""Sources that vary inside tetrahedra, between the points of their rule: what rules of many points find there.
+"""Sources that vary inside cells, between the points of their rule: what rules of many points find there.
 
-Cells of solids are large, and a smooth source may turn in them. Where many points see all that it does, what the cell's own rule
-loses is measured instead of bounded.
+A source may jump inside a cell, and a smooth one may turn in the large cells of a solid. Where many points see all that it does,
+what the cell's own rule loses is measured instead of bounded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .space import Space
 from .unseen import TURN, at_places, lines_through, ranges, unseen_cells
 from .weak_form import WeakForm
 
-_ORDERS = (10, 14)  # of rules with 216 and 512 points
+_ORDERS = (10, 14)  # of rules with 216 and 512 points in tetrahedra
 _CELLS = 2000  # at once
 _CORNERS = 0.25  # of the range of values at a rule's points: by so much they may go on towards corners
 

@@ -42,19 +42,14 @@ class Followed:
         """What an answer may be wrong by, in parts of it, since coefficients vary unseen: 0 where all is seen.
 
         Cells count by the work that is done in them where u (N,) is known, else by volume. Each may conduct as little as the
-        harmonic mean of its coefficients says, where its points of quadrature see an arithmetic one. In tetrahedra what sources
-        do beside that is measured, where many points see it.
+        harmonic mean of its coefficients says, where its points of quadrature see an arithmetic one. What sources do beside that
+        is measured, where many points see it.
         """
         at_walls = self.walls.hidden_part(self.mesh)
         if not self.unseen.any():
             return at_walls
         cells, work, lost = np.flatnonzero(self.unseen), work_in_cells(form, u), 0.0
-        if (
-            u is not None
-            and isinstance(form, FiniteElements)
-            and self.mesh.dimension == 3
-            and form.coefficients is None
-        ):
+        if u is not None and isinstance(form, FiniteElements) and form.coefficients is None:
             seen = seen_by_many(self.values, form.space, cells)
             lost, cells = lost_work(form, u, cells[seen]), cells[~seen]
         if len(cells):

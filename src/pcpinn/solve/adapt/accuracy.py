@@ -55,7 +55,8 @@ _HELPED = 0.8  # part of the training error that may be left when more nodes hav
 _WRONG = 0.9  # part of the squared error in the cells that get more nodes
 _WIDTHS = (20, 28, 40, 56)
 _SHORT, _LONG = 40, 80  # iterations after which it is looked whether nodes are missing, and others
-_AT_ONCE = 300  # those of a solid on a GPU, where another training costs more than the iterations of a wide network
+_AT_ONCE = 1000  # those of a solid on a GPU, where another training costs more than the iterations of a wide network
+_JUDGING = 0.1  # of the time that is left when a training begins: for what comes after it
 
 
 def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progress, unfinished: Unfinished) -> Solution:
@@ -240,7 +241,8 @@ class Trainer:
         }
         if attempt.width:
             chosen["network.width"] = attempt.width
-        settings = limits_of(wish.settings(self.problem.domain.dimension, chosen), self.limits)
+        kept = _JUDGING if attempt.iterations == _AT_ONCE else 0.0
+        settings = limits_of(wish.settings(self.problem.domain.dimension, chosen), self.limits, kept)
         start = attempt.start or wish.start or _function(self.adapted.first, self.adapted.first_u)
         dense = self._dense_mesh(settings, attempt.mesh)
         return self.unfinished.network(
@@ -310,9 +312,9 @@ class Trainer:
         return "mesh" if solution.result["stopped_by"] == "tolerance" else "network"
 
 
-def limits_of(settings: Settings, limits: Limits) -> Settings:
-    """With the time that is left."""
-    return settings.with_recipe("run", replace(settings.run, time_limit=max(1.0, limits.left)))
+def limits_of(settings: Settings, limits: Limits, kept: float = 0.0) -> Settings:
+    """With the time that is left, but for the part of it that is kept."""
+    return settings.with_recipe("run", replace(settings.run, time_limit=max(1.0, (1 - kept) * limits.left)))
 
 
 def _function(discretisation: FiniteElements, u: np.ndarray) -> Start:
