@@ -134,8 +134,8 @@ def adapt(
             chosen |= marked(level.gaps, _BULK)
         if problem.pins and len(levels) > 1 and estimate > of.seen(levels[-2]):
             chosen[:] = True  # finer cells have made it worse, as they do where a pin shows the error
-        if one_mesh and estimate <= target:
-            chosen[:] = True  # a single mesh proves nothing: see whether a finer one agrees
+        if len(levels) == 1 and estimate <= target:
+            chosen[:] = True  # a single level proves nothing: see whether a finer one agrees
         finer = refined_where(mesh, chosen, problem)
         finer = finer if settled is None else settled(finer)
         more, d = finer.cell_count / mesh.cell_count, mesh.dimension
