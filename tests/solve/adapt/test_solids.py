@@ -12,6 +12,7 @@ from pcpinn.discretize.rough_sources import lost_work, seen_by_many
 from pcpinn.discretize.unseen import coefficients
 from pcpinn.discretize.wall_gaps import wall_gaps
 from pcpinn.mesh.generate import generate_mesh
+from pcpinn.mesh.mesh import Mesh
 from pcpinn.mesh.refine import refined
 from pcpinn.solve.adapt import inverses
 from pcpinn.solve.adapt.degrees import raised
@@ -182,5 +183,8 @@ def test_gaps_are_volumes_between_faces_and_walls():
     missing = 4 / 3 * np.pi - space.quadrature.dx.sum()
     assert wall_gaps(mesh, ball).sum() == pytest.approx(missing, rel=0.3)
     assert wall_gaps(refined(mesh, ball), ball).sum() < 0.2 * wall_gaps(mesh, ball).sum()
+    flat = Mesh(mesh.nodes, mesh.vertices, mesh.boundaries)
+    missing = 4 / 3 * np.pi - Elements(1, quadrature=5).space(with_source(lambda x: 1.0), flat).quadrature.dx.sum()
+    assert wall_gaps(flat, ball).sum() == pytest.approx(missing, rel=0.3)
     assert not wall_gaps(mesh, None).any()
     assert not wall_gaps(generate_mesh(CUBE, cells=(2, 2, 2)), CUBE).any()

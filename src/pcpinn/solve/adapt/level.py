@@ -168,7 +168,7 @@ class Level:
 
     @cached_property
     def gaps(self) -> np.ndarray:
-        """(c,) relative errors for what lies between the faces of curved tetrahedra and their walls, by the work done there."""
+        """(c,) relative errors for what lies between faces of tetrahedra and curved walls, by the work done there."""
         apart = wall_gaps(self.mesh, shape_of(self.coarse.problem, self.mesh))
         if not apart.any():
             return apart

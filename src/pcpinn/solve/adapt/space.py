@@ -47,7 +47,7 @@ class Adapted:
         limited_by: what ended the loop before the target; None if it was reached.
         history: (degrees of freedom, estimated error) by level.
         rest: relative error of the last level's finer solution, where networks are trained on its space; else 0.
-        gap: relative error for what lies between curved tetrahedra and their walls, which no degree sees.
+        gap: relative error for what lies between tetrahedra and curved walls, which no degree sees.
     """
 
     level: Level
