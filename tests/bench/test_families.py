@@ -93,5 +93,20 @@ def test_a_run_that_was_not_compared_is_no_row(entry, tmp_path):
     assert (again.l2re, again.worst) == pytest.approx((row.l2re, row.worst))
 
 
+def test_an_answer_that_was_not_compared_is_not_made_again(entry, tmp_path, monkeypatch):
+    bench = BenchFolder(tmp_path / "bench")
+    plan = make_plan(Request(problems=("line",), presets=("quick",), methods=("family",)))
+    (row,) = run_plan(bench, plan, device="cpu").values()
+    path = bench.run_folder(plan.cells[0].cell) / "result.json"
+    write_json(path, {k: v for k, v in read_json(path).items() if k != "unseen"})
+    bench.results_file.unlink()
+    monkeypatch.setattr("pcpinn.family.run.FamilyRun.carry_out", None)
+    (again,) = run_plan(bench, plan, device="cpu").values()
+    assert again.finished
+    assert (again.l2re, again.worst) == pytest.approx((row.l2re, row.worst))
+    assert again.ratio_median == pytest.approx(row.ratio_median)
+    assert again.train_s == row.train_s
+
+
 def test_the_family_is_the_one_of_the_tests(entry):
     assert entry.family.base.name == line(*entry.family.middle).name

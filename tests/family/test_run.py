@@ -9,8 +9,11 @@ import pcpinn as pc
 from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.system import linear_system
 from pcpinn.errors import AccuracyWarning
+from pcpinn.family.run import FamilyRun, family_settings
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.solve.settings import resolve
+from pcpinn.train import Snapshot
+from pcpinn.train.history import History
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +36,7 @@ def test_errors_are_as_estimated(trained):
     assert float(one) == pytest.approx(estimates.total[3], rel=1e-6)
 
 
-def test_corrected_answers_are_discrete_solutions(trained):
+def test_corrected_answers_are_discrete_solutions(trained, tmp_path):
     """Against a direct solve on the same mesh, and their estimate against one on a fine mesh."""
     family, surrogate, _ = trained
     for mu in family.sample(3, seed=8):
@@ -48,6 +51,10 @@ def test_corrected_answers_are_discrete_solutions(trained):
         assert float(surrogate.estimate(mu)) > 10 * solution.errors["estimate"]
     with pytest.raises(pc.PcpinnError, match="rounds"):
         surrogate.corrected(mu, rounds=0)
+    with pytest.raises(pc.PcpinnError, match=r"no network.*\n.*to_npz, to_vtu"):
+        solution.save(tmp_path / "corrected")
+    assert not (tmp_path / "corrected").exists()
+    assert solution.to_npz(tmp_path / "values.npz").exists()
 
 
 def test_one_set_of_parameters(trained):
@@ -209,7 +216,31 @@ def test_accuracy_that_is_not_reached_is_said():
     with pytest.warns(AccuracyWarning, match="NOT REACHED"):
         surrogate = pc.solve(line_family(), accuracy=1e-5, **QUICK, iterations=5)
     assert surrogate.verdict.limited_by == "iterations"
+    assert (
+        surrogate.verdict.advice == "allow more iterations (iterations=10)"
+    )  # more than there were, whatever takes them
     assert surrogate.verdict.estimate > 1e-5
+
+
+def test_the_time_limit_is_that_of_set_up_training_and_judgement():
+    """What is not training counts: set-up, looks between rounds, and what the judgement is going to take."""
+    run = FamilyRun(line_family(), family_settings(line_family(), {**QUICK, "validation": 30, "time_limit": 100.0}, {}))
+
+    class Slow:
+        calls = 0
+
+        def errors(self, z):
+            self.calls += 1
+            run.own.clock.add(7.0 if self.calls == 1 else 0.5)
+
+    assert run._predicted(Slow()) == pytest.approx(0.5 / 2 * 30, abs=0.1)
+    run.own.clock.add(30.0)
+    before = run.own.clock.seconds
+    assert run._time_limit(None, 10.0) == pytest.approx(90 - before, abs=0.1)
+    trained = Snapshot(1, 20.0, torch.zeros(0), {}, History())
+    assert run._time_limit(trained, 10.0) == pytest.approx(110 - before, abs=0.1)
+    endless = FamilyRun(line_family(), family_settings(line_family(), {**QUICK, "accuracy": None}, {}))
+    assert (endless._predicted(Slow()), endless._time_limit(None, 0.0)) == (0.0, np.inf)
 
 
 def test_networks_grow_where_they_limit(monkeypatch, tmp_path):

@@ -54,6 +54,33 @@ def test_kept_and_read_again(unseen, tmp_path):
     assert (again.error, again.how) == (unseen.error, unseen.how)
 
 
+def test_an_interrupted_comparison_goes_on(unseen, tmp_path, monkeypatch):
+    """Solutions that were kept are not solved again; those of other parameters are no use."""
+    from pcpinn.family import unseen as module
+
+    solves, whole, kept = [], module.direct_solutions, tmp_path / "new" / "truth.part"
+
+    def counted(system, mu):
+        solves.append(len(mu))
+        if len(solves) == 2:
+            raise KeyboardInterrupt
+        return whole(system, mu)
+
+    monkeypatch.setattr(module, "direct_solutions", counted)
+    monkeypatch.setattr(module, "_AT_A_TIME", 4)
+    family = pc.Family(reaction, k=pc.Range(1, 5))
+    with pytest.raises(KeyboardInterrupt):
+        solve_unseen(family, FINE, 6, kept=kept)
+    again = solve_unseen(family, FINE, 6, kept=kept)
+    assert solves[:3] == [4, 2, 2]
+    assert np.allclose(again.values, unseen.values, atol=1e-12)
+    assert not kept.exists()
+    module.write_tensors(kept, {"mu": unseen.mu[:4] + 1e-3, "u": unseen.values[:4]}, {})
+    solves[:] = [0, 0]
+    assert np.allclose(solve_unseen(family, FINE, 6, kept=kept).values, unseen.values, atol=1e-12)
+    assert solves[2:4] == [4, 2]
+
+
 def test_measured_of_a_trained_family():
     family = line_family()
     surrogate = pc.solve(family, accuracy=5e-2, iterations=40, time_limit=20, **QUICK)
@@ -94,3 +121,7 @@ def test_newton_from_the_middle_of_the_ranges(monkeypatch):
     monkeypatch.setattr(direct, "direct_solution", fails_at_first)
     assert np.allclose(direct_solutions(system, mu), plain, atol=1e-8)
     assert calls == [False, False, True, True]
+    calls[:] = [False]
+    both = torch.tensor([[40.0], [30.0], [26.0]], dtype=torch.float64)
+    assert np.allclose(direct_solutions(system, both)[0], plain, atol=1e-8)
+    assert calls[1:] == [False, True, True]  # from the solution for 26 to that for 30, and on

@@ -59,7 +59,7 @@ def is_outdated(bench: BenchFolder, cell: Cell) -> bool:
         )
     except PcpinnError:
         return False
-    return not same_settings(record.get("settings"), settings.to_dict())
+    return not same_settings(_asked(record), settings.to_dict())
 
 
 def discard(bench: BenchFolder, cell: Cell) -> None:
@@ -91,7 +91,7 @@ def _run(bench: BenchFolder, planned: Planned, device: str | None, progress: Pro
     if row is not None:
         return row
     reset_peak_memory()
-    task = task_with_reference(bench, cell, device)
+    task = task_with_reference(bench, cell, device, progress)
     if not _is_whole(cell, folder):
         _train(task, cell, folder, progress)
     if planned.measure and not is_measured(bench, cell) and isinstance(task, Task):
@@ -131,7 +131,12 @@ def _can_resume(task: AnyTask, cell: Cell, folder: Path) -> bool:
         record = read_run(folder)
     except PcpinnError:
         return False
-    return record.get("method") == cell.method and same_settings(record.get("settings"), task.settings.to_dict())
+    return record.get("method") == cell.method and same_settings(_asked(record), task.settings.to_dict())
+
+
+def _asked(record: Mapping[str, Any]) -> Any:
+    """The settings that a run was begun with; a family chooses network and loss after that."""
+    return record.get("asked", record.get("settings"))
 
 
 def same_settings(a: Any, b: dict[str, Any]) -> bool:
@@ -146,11 +151,13 @@ def _essential(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {**settings, "run": run}
 
 
-def task_with_reference(bench: BenchFolder, cell: Cell, device: str | None = None) -> AnyTask:
+def task_with_reference(
+    bench: BenchFolder, cell: Cell, device: str | None = None, progress: Progress | None = None
+) -> AnyTask:
     """The cell's task; what it is compared with is made once per benchmark and kept."""
     task = task_of(cell, device, reference=False)
     if isinstance(task, FamilyTask):
-        return _with_unseen(bench, cell, task)
+        return _with_unseen(bench, cell, task, progress)
     assert isinstance(task, Task)
     parameters = task.record.get("problem_parameters") or {}
     path = bench.reference_file(cell, parameters)
@@ -167,14 +174,15 @@ def task_with_reference(bench: BenchFolder, cell: Cell, device: str | None = Non
     return replace(task, reference=reference)
 
 
-def _with_unseen(bench: BenchFolder, cell: Cell, task: FamilyTask) -> FamilyTask:
+def _with_unseen(bench: BenchFolder, cell: Cell, task: FamilyTask, progress: Progress | None) -> FamilyTask:
     path = bench.reference_file(cell, {"preset": cell.preset}).with_suffix(".safetensors")
     if path.exists():
         try:
             return replace(task, unseen=read_unseen(path))
         except PcpinnError:
             path.unlink()  # damaged: rewritten below
-    unseen = unseen_of(cell.problem, cell.preset, task.truth_mesh)
+    begun = path.with_suffix(".part")
+    unseen = unseen_of(cell.problem, cell.preset, task.truth_mesh, begun, progress)
     path.parent.mkdir(parents=True, exist_ok=True)
     unseen.save(path)
     return replace(task, unseen=unseen)

@@ -38,7 +38,7 @@ FAMILIES.register(
         domain="[0, 1]^2; u0 = pi / K^2 sum of a_ij (i^2 + j^2)^-0.5 sin(i pi x) sin(j pi y), K = 4, a in [-1, 1]^16",
         conditions="u = 0 on the sides",
         family=Family(step, start=Basis(partial(sines, per_axis=_K, power=-0.5), Range(-1, 1, count=_K**2))),
-        fine={"cells": (28, 28), "degree": 4},
+        fine={"cells": (16, 16), "degree": 4},
         queries={"quick": 16, "default": 100},
         presets={
             "quick": {
@@ -57,8 +57,6 @@ FAMILIES.register(
                 "snapshots": 768,
                 "modes": 128,
                 "samples": 128,
-                "steps": 400,
-                "batch": 512,
                 "network": "trunk-branch",
                 "width": 320,
                 "depth": 1,
@@ -66,7 +64,7 @@ FAMILIES.register(
                 "initialisation": "spread",
                 "branch_width": 640,
                 "branch_depth": 1,
-                "iterations": 2_000_000,
+                "iterations": 5000,
                 "time_limit": 600.0,
             },
         },

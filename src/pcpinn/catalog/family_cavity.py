@@ -46,12 +46,12 @@ FAMILIES.register(
         queries={"quick": 10, "default": 24},
         presets={
             "quick": {
-                "cells": (6, 6), "degree": 3, "samples": 8, "sample": 3000, "width": 18, "iterations": 120,
+                "cells": (6, 6), "degree": 3, "loss": "spanned", "snapshots": 12, "samples": 4, "steps": 10, "iterations": 60,
                 "time_limit": 20.0,
             },
             "default": {
-                "size": 0.12, "degree": 4, "corners": _CORNERS, "corner_size": 2e-3, "samples": 32, "sample": 24_000, "width": 48,
-                "depth": 4, "iterations": 1600, "time_limit": 600.0,
+                "size": 0.12, "degree": 4, "corners": _CORNERS, "corner_size": 2e-3, "loss": "spanned", "snapshots": 16,
+                "samples": 16, "steps": 10, "iterations": 100, "time_limit": 300.0,
             },
         },
         remark="PINNacle's parametric set has a = 2, 4, 8, 16, 32; here one network has all of them. a = 4 is ns2d-c.",

@@ -77,9 +77,8 @@ FAMILIES.register(
         },
         {
             "cells": (12, 12), "degree": 3, "loss": "spanned", "snapshots": 1024, "modes": 96, "krylov_steps": 12,
-            "samples": 256, "steps": 400, "batch": 512, "network": "trunk-branch", "width": 256, "depth": 1,
-            "features": "none", "initialisation": "spread", "branch_width": 256, "branch_depth": 2,
-            "iterations": 2_000_000, "time_limit": 600.0,
+            "samples": 256, "network": "trunk-branch", "width": 256, "depth": 1, "features": "none",
+            "initialisation": "spread", "branch_width": 640, "branch_depth": 1, "iterations": 5000, "time_limit": 600.0,
         },
         20,
     )

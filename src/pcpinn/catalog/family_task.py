@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..errors import PcpinnError
 from ..family.family import Family
 from ..family.measure import measure
 from ..family.run import family_settings
@@ -15,7 +16,8 @@ from ..family.unseen import Unseen, solve_unseen
 from ..files import write_json
 from ..mesh.slab_mesh import AnyMesh
 from ..progress import Progress
-from ..solve.build import make_mesh
+from ..solution.load import load
+from ..solve.build import make_device, make_mesh
 from .begun import entry_again, read_begun
 from .entry import FAMILIES, FamilyEntry
 from .find import find_entry, find_family
@@ -44,16 +46,32 @@ class FamilyTask(AnyTask):
         return None
 
     def run(self, out: Path | None = None, progress: Progress | None = None, resume: bool = False) -> Surrogate:
-        """Solve it by the method of its settings."""
-        surrogate: Surrogate = self.settings.method.solver(
-            self.family, self.settings, out=out, progress=progress, record=self.record, resume=resume, on=self.mesh
-        )
+        """Solve it by the method of its settings; an answer that is there, but was not compared yet, is not made again."""
+        surrogate = self._answer_in(out) if resume and self.unseen is not None else None
+        if surrogate is None:
+            surrogate = self.settings.method.solver(
+                self.family, self.settings, out=out, progress=progress, record=self.record, resume=resume, on=self.mesh
+            )
         if self.unseen is not None:
             found = measure(surrogate, self.unseen)
             surrogate.result["unseen"] = found
             surrogate.result["errors"]["l2re"] = found["mean"]
             if out is not None:
                 write_json(out / "result.json", surrogate.result)
+        return surrogate
+
+    def _answer_in(self, out: Path | None) -> Surrogate | None:
+        """The answer of a run that came to its end; None where there is none, or it cannot be read."""
+        if out is None or not (out / "result.json").exists():
+            return None
+        try:
+            surrogate = load(out)
+        except PcpinnError:
+            return None
+        if not isinstance(surrogate, Surrogate):
+            return None
+        surrogate.family = self.family
+        surrogate.network.to(make_device(self.settings.run.device))
         return surrogate
 
 
@@ -76,10 +94,19 @@ def family_task(name: str, preset: str, changes: Mapping[str, Any], method: str 
     return make_family_task(find_family(name), preset, changes, method)
 
 
-def unseen_of(name: str, preset: str, mesh: AnyMesh | None = None) -> Unseen:
-    """Solutions of a family of the catalog at parameters that no training sees: as many as the preset is judged by."""
+def unseen_of(
+    name: str,
+    preset: str,
+    mesh: AnyMesh | None = None,
+    kept: Path | None = None,
+    progress: Progress | None = None,
+) -> Unseen:
+    """Solutions of a family of the catalog at parameters that no training sees: as many as the preset is judged by.
+
+    `kept` and `progress` are as of `solve_unseen`.
+    """
     entry = find_family(name)
-    return solve_unseen(entry.family, entry.fine, entry.queries.get(preset, _QUERIES), mesh)
+    return solve_unseen(entry.family, entry.fine, entry.queries.get(preset, _QUERIES), mesh, kept, progress)
 
 
 def truth_mesh(task: FamilyTask) -> AnyMesh | None:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import PcpinnError
 from ..network.trunk_branch import TrunkBranch
 from ..progress import Progress
 from ..solve.settings import Settings
-from ..train import Adam
+from ..train import Adam, GaussNewton
 from .anchors import Anchors, Values
 from .assembly import Assembly
+from .budget import SNAPSHOTS, Budget
 from .family import Family
 from .parameters import Distribution
 from .recipe import NETWORK, Sampled, Spanned, Superposed
-from .settled import snapshots
+from .settled import FEWEST, snapshots
 from .span import Span, span_of
 from .superposed import grouped, units
 from .superposition import Superposition, answers_are_affine, linear_part_is_affine, superposition
@@ -26,18 +27,27 @@ FEW = 8  # parameters up to which one perceptron sees them all
 _USUAL = 5e-3  # accuracy that a width is chosen for where none is asked for
 _LEFT = 0.3  # of the accuracy: what the least number of functions leaves
 _UNITS = 2.5  # hidden units for each of these functions, of which no network has fewer
+_UNITS_FEW = 10.0  # the same where functions are few: each of them has all details of the answers
 _WIDTHS = 48, 640
+_POINTS = 3  # nodes for each unit of a trunk, at least: between fewer it is anything
+_ITERATIONS = 2000  # of Gauss-Newton with many parameters: time ends it, or the accuracy
 _RATE = 2e-3  # Adam's, for coordinates
+_FEW_SNAPSHOTS = {1: 16, 2: 64, 3: 192}  # by number of parameters
+_ENOUGH = 0.5  # of the accuracy: what functions for few parameters may leave of answers that they were not made of
 _BRANCH = 128  # width of the branch of a span
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Settings, the reason for their network, and the functions that all answers are sums of, where there are such."""
+    """Settings, the reason for their network, and the functions that all answers are sums of, where there are such.
+
+    `otherwise` is what is taken where few functions turn out not to be enough.
+    """
 
     settings: Settings
     why: str
     answers: Superposition | Span | None = None
+    otherwise: Choice | None = None
 
 
 def asks_for(settings: Settings, slot: str, *keys: str) -> bool:
@@ -82,38 +92,51 @@ def with_loss(choice: Choice, system: System) -> Choice:
                 f"loss=spanned is for a trunk and a branch, and network={settings.network.name}",
                 "leave the network out, or give network=trunk-branch with depth=1",
             )
-        return _in_coordinates(choice, settings.loss)
+        return choice
     free = type(settings.loss) is Sampled and not asks_for(settings, "network")
     free &= not asks_for(settings, "loss", "samples", "adaptive")
     free &= not asks_for(settings, "optimiser", "sample", "matrix", "even")
     if not free:
         return choice
     if not answers_are_affine(system):
-        many = isinstance(settings.network, TrunkBranch) and isinstance(system, Assembly)
-        if not many or asks_for(settings, "optimiser"):
+        few = system.family.count <= FEWEST and not isinstance(settings.network, TrunkBranch)
+        many = isinstance(settings.network, TrunkBranch)
+        if not (many or few) or not isinstance(system, Assembly) or asks_for(settings, "optimiser"):
             return choice
         shared = {k: getattr(settings.loss, k) for k in Sampled.schema().keys() & Spanned.schema().keys() - {"samples"}}
-        return _in_coordinates(choice, Spanned(**shared))
+        if few:
+            shared |= {"snapshots": _FEW_SNAPSHOTS[system.family.count], "samples": 16}
+        spanned = settings.with_recipe("loss", Spanned(**shared))
+        return Choice(spanned, choice.why, otherwise=choice if few else None)
     keys = {k: getattr(settings.loss, k) for k in Superposed.schema()}
     return Choice(settings.with_recipe("loss", Superposed(**keys)), choice.why)
 
 
-def _in_coordinates(choice: Choice, loss: Spanned) -> Choice:
-    """With that loss, and the optimiser that goes with it unless another one is given."""
-    settings = choice.settings.with_recipe("loss", loss)
-    if settings.asked.get("optimiser") in (None, "auto") and not isinstance(settings.optimiser, Adam):
-        given = {"iterations": settings.optimiser.iterations} if asks_for(settings, "optimiser", "iterations") else {}
-        settings = settings.with_recipe("optimiser", Adam(learning_rate=_RATE, **given))
-    return Choice(settings, choice.why)
+def _optimised(settings: Settings, numbers: int) -> Settings:
+    """With the optimiser that goes with a span, unless another one is given: Gauss-Newton for one hidden layer of the branch."""
+    if settings.asked.get("optimiser") not in (None, "auto"):
+        return settings
+    own, counted = settings.optimiser, asks_for(settings, "optimiser", "iterations")
+    if settings.network.branch_depth == 1:
+        if isinstance(own, GaussNewton) and numbers > FEWEST and not counted:
+            return settings.with_recipe("optimiser", replace(own, iterations=_ITERATIONS))
+        return settings
+    given = {"iterations": own.iterations} if counted else {}
+    return settings if isinstance(own, Adam) else settings.with_recipe("optimiser", Adam(learning_rate=_RATE, **given))
 
 
 def with_answers(
-    choice: Choice, system: System, anchors: Anchors, choose: Callable[[Values], None], progress: Progress
+    choice: Choice,
+    system: System,
+    anchors: Anchors,
+    choose: Callable[[Values | None], None],
+    progress: Progress,
+    budget: Budget,
 ) -> Choice:
     """The functions that all answers are sums of, where the loss has such, and a network as wide as their number asks for."""
     settings = choice.settings
     if isinstance(settings.loss, Spanned):
-        return _with_span(choice, system, anchors, choose, progress)
+        return _with_span(choice, system, anchors, choose, progress, budget)
     if not isinstance(settings.loss, Superposed):
         return choice
     answers = superposition(system, anchors)
@@ -130,35 +153,59 @@ def with_answers(
     return Choice(settings.with_recipe("network", recipe), why, answers)
 
 
+def _are_numbers(system: System) -> bool:
+    """Whether no parameter is a function."""
+    family = system.family
+    return isinstance(family, Family) and all(isinstance(p, Distribution) for p in family.parameters.values())
+
+
 def _with_span(
-    choice: Choice, system: System, anchors: Anchors, choose: Callable[[Values], None], progress: Progress
+    choice: Choice,
+    system: System,
+    anchors: Anchors,
+    choose: Callable[[Values | None], None],
+    progress: Progress,
+    budget: Budget,
 ) -> Choice:
     settings, loss = choice.settings, choice.settings.loss
     progress.stage("snapshots")
-    z, u = snapshots(system, anchors, loss.snapshots, settings.run.seed, choose)
-    if 2 * len(z) < loss.snapshots:
+    z, u = snapshots(system, anchors, loss.snapshots, settings.run.seed, choose, budget)
+    tried = budget.done[SNAPSHOTS]
+    if tried < loss.snapshots:
+        progress.note(f"the time limit has room for {tried} of {loss.snapshots} snapshots")
+    if 2 * len(z) < tried:
         raise PcpinnError(
-            f"corrections with the shared P settled at {len(z)} of {loss.snapshots} parameters only",
+            f"corrections with the shared P settled at {len(z)} of {tried} parameters only",
             "take loss=sampled, or more krylov_steps and anchors",
         )
     left = _LEFT * (settings.run.accuracy or _USUAL)
     span = span_of(system, z, u, left, loss.modes)
     progress.note(f"{span.count} functions leave {span.left:.1e} of answers at {len(z)} parameters")
+    if choice.otherwise is not None and span.left > _ENOUGH * (settings.run.accuracy or _USUAL):
+        progress.note("that is too much: one perceptron of place and parameters is trained instead")
+        choose(None)
+        return choice.otherwise
     if asks_for(settings, "network"):
-        return Choice(settings, choice.why, span)
-    width = min(max(math.ceil(_UNITS * span.count), _WIDTHS[0]), _WIDTHS[1])
-    local = linear_part_is_affine(system)
+        return Choice(_optimised(settings, system.family.count), choice.why, span)
+    few = system.family.count <= FEWEST
+    most = min(_WIDTHS[1], len(system.nodes.points) // _POINTS)
+    width = min(max(math.ceil((_UNITS_FEW if few else _UNITS) * span.count), _WIDTHS[0]), most)
+    one = settings.asked.get("optimiser") == GaussNewton.name or _are_numbers(system) or linear_part_is_affine(system)
     recipe = TrunkBranch(
         width=width,
         depth=1,
         features="none",
         initialisation="spread",
-        branch_width=_BRANCH,
-        branch_depth=1 if local else 2,
+        branch_width=min(_BRANCH, len(z)) if few else _BRANCH,
+        branch_depth=1 if one else 2,
     )
-    enters = "parameters enter as a source: one hidden layer" if local else "they change the matrix: two hidden layers"
+    enters = (
+        "numbers, or functions that enter as a source: one hidden layer, and the last one solved for"
+        if one
+        else "functions that change the matrix: two hidden layers"
+    )
     why = (
         f"answers at {len(z)} parameters have {span.count} functions of the place in common, which leave {span.left:.0e} "
         f"of them: {width} units are trained for these, then a branch for their coordinates ({enters})"
     )
-    return Choice(settings.with_recipe("network", recipe), why, span)
+    return Choice(_optimised(settings.with_recipe("network", recipe), system.family.count), why, span)

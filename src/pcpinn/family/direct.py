@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -17,6 +20,7 @@ from .discretise import AnySystem
 
 _HALVINGS = 5  # of the way from the middle of the ranges
 _AT_ONCE = 4_000_000  # entries of matrices that are assembled together
+_LEFT = 1e-9  # of the right side: what the equations may have left of it where a matrix is taken for that of other parameters
 _SAME = 1e-13  # of a matrix's largest entry: rounding between samples
 
 
@@ -33,35 +37,79 @@ def direct_solution(form: Discretisation, start: np.ndarray | None = None) -> np
 def direct_solutions(system: AnySystem, mu: Tensor) -> np.ndarray:
     """(Q, N) discrete solutions at parameters (Q, K).
 
-    Matrices of a linear family are assembled together; one that does not change is factorised once. Where Newton's method does
-    not converge, it goes there from the middle of the ranges, in shorter and shorter steps.
+    Matrices of a linear family are assembled together; one that does not change is assembled and factorised once. Newton's method
+    of a nonlinear one begins at the solution for the nearest parameters that are done. Where it does not converge, it goes there
+    from the middle of the ranges, in shorter and shorter steps.
 
     Raises:
         PcpinnError: where it does not converge even so.
     """
     if isinstance(system, Assembly) and system.linear:
         return _linear(system, mu)
-    return np.stack([_at(system, m) for m in mu])
+    if system.linear:
+        return np.stack([_at(system, m) for m in mu])
+    return _along(system, mu)
 
 
 def _linear(system: Assembly, mu: Tensor) -> np.ndarray:
     found, step = [], max(1, _AT_ONCE // len(system.pattern.indices))
     known: Tensor | None = None
+    same, factors = True, None
     for some in mu.split(step):
-        A, b = system.linearise(None, some), system.right_side(some)
+        b = system.right_side(some)
+        if same and factors is not None:
+            together = _all_by(factors, system, some, b)
+            if together is not None:
+                found.append(together)
+                continue
+        A = system.linearise(None, some)
         for s in range(len(some)):
             entries = A.entries[min(s, len(A) - 1)]
             if known is None or float((entries - known).abs().max()) > _SAME * float(known.abs().max()):
+                same = known is None
                 known, factors = entries.clone(), Factors(A.to_scipy(s))
+            assert factors is not None
             with np.errstate(all="ignore"):
-                found.append(torch.from_numpy(factors.apply(b[s].cpu().numpy())))
-    u = torch.stack(found).numpy()
+                found.append(torch.from_numpy(factors.apply(b[s].cpu().numpy()))[None])
+    u = torch.cat(found).numpy()
     if not np.isfinite(u).all():
         raise singular()
     return u
 
 
-def _at(system: AnySystem, mu: Tensor) -> np.ndarray:
+def _all_by(factors: Factors, system: Assembly, mu: Tensor, b: Tensor) -> Tensor | None:
+    """Solutions with the factors of another matrix; None where the equations say that these have another one."""
+    with np.errstate(all="ignore"):
+        u = torch.from_numpy(np.stack([factors.apply(row) for row in b.cpu().numpy()])).to(b)
+    left, size = system.residual(u, mu).abs().amax(1), b.abs().amax(1)
+    return u.cpu() if bool((left <= _LEFT * size).all()) else None
+
+
+def _along(system: AnySystem, mu: Tensor) -> np.ndarray:
+    found = dict(direct_one_by_one(system, system.family.scaled(mu)))
+    return np.stack([found[k] for k in range(len(mu))])
+
+
+def direct_one_by_one(system: AnySystem, z: Tensor) -> Iterator[tuple[int, np.ndarray]]:
+    """Numbers of scaled parameters (Q, K), and their discrete solutions (N,), by Newton's method.
+
+    Always the nearest to one that is done; the first is the nearest to the middle of the ranges.
+    """
+    mu = system.family.value(z)
+    known: dict[int, np.ndarray] = {}
+    while len(known) < len(z):
+        done, left = list(known), [k for k in range(len(z)) if k not in known]
+        apart = torch.cdist(z[left], z[done] if done else torch.zeros_like(z[:1]))
+        at = int(apart.amin(1).argmin())
+        start = known[done[int(apart[at].argmin())]] if done else None
+        known[left[at]] = _at(system, mu[left[at]], start)
+        yield left[at], known[left[at]]
+
+
+def _at(system: AnySystem, mu: Tensor, start: np.ndarray | None = None) -> np.ndarray:
+    if start is not None:
+        with contextlib.suppress(PcpinnError):
+            return direct_solution(system.discretisation(mu), start)
     try:
         return direct_solution(system.discretisation(mu))
     except PcpinnError as error:

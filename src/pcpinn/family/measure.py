@@ -36,7 +36,7 @@ def measure(answer: Surrogate, unseen: Unseen) -> dict[str, Any]:
     }
     if answer.family is None:
         return result
-    estimates = np.array([float(answer.estimate(m)) for m in unseen.mu])
+    estimates = np.asarray(answer.estimate(unseen.mu).total)  # together: on a GPU that is many times faster
     ratio = np.sort(estimates / np.maximum(true, 1e-300))
     low, middle, high = np.quantile(ratio, (0.025, 0.5, 0.975))
     return result | {

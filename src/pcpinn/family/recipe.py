@@ -76,16 +76,17 @@ class Superposed(Recipe):
 class Spanned(Recipe):
     """The error of coordinates in functions of the place that span the answers, over samples of the parameters.
 
-    It is taken for steady families of many parameters, or of functions, where neither loss, network nor optimiser are given.
-    Answers at some parameters tell which functions span them all; a trunk is fitted to these, then a branch learns coordinates,
-    by Adam.
+    It is taken for steady families of many parameters, or of functions, where neither loss, network nor optimiser are given, and
+    of up to three parameters, where few functions turn out to be enough.
+    Answers at some parameters tell which functions span them all; a trunk is fitted to these, then a branch learns coordinates:
+    one of one hidden layer by Gauss-Newton with its last layer solved for, one of more by Adam.
 
     Attributes:
         samples: fresh parameters each time that some are drawn.
         snapshots: answers that the functions are found from.
         modes: most functions of each field; as few are taken as leave a third of the accuracy.
-        steps: of the optimiser between fresh parameters.
-        batch: parameters in a step of the optimiser.
+        steps: of the optimiser between fresh parameters; 100 of Adam, 5 of Gauss-Newton if not given.
+        batch: parameters in a step of Adam; Gauss-Newton takes all.
         krylov_steps, anchors, anchor_target: as of sampled.
         validation: parameters on which the answer is judged.
     """
@@ -93,7 +94,7 @@ class Spanned(Recipe):
     samples: int = 64
     snapshots: int = 256
     modes: int = 128
-    steps: int = 100
+    steps: int | None = None
     batch: int = 128
     krylov_steps: int = 8
     anchors: int = 6

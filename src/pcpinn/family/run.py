@@ -17,7 +17,7 @@ from ..network.grow import widened
 from ..network.parametric import ParametricNetwork
 from ..network.trunk_branch import TrunkBranchNetwork
 from ..progress import Progress
-from ..solution.folder import finish_run
+from ..solution.folder import finish_run, read_run
 from ..solution.reference import ERRORS
 from ..solution.result import Result
 from ..solution.verdict import SAFETY, USUAL_ACCURACY, Verdict, judge
@@ -30,12 +30,14 @@ from ..train import Checkpoints, GaussNewton, Optimiser, Snapshot, Stopping, Tra
 from ..train.optimiser import State
 from .anchors import Anchors, Values
 from .assembly import Assembly
+from .budget import Budget
 from .checks import check_family, check_memory
 from .choose_mesh import choose_mesh
 from .choose_network import Choice, asks_for, with_answers, with_loss, with_network
 from .discretise import AnySystem, assembled_once, make_system
 from .estimate import Estimator
 from .family import Family
+from .fitted import FittedLoss
 from .loss import ROUND, FamilyLoss
 from .recipe import Spanned, Superposed, offer_family
 from .sampling import Sampling
@@ -51,6 +53,8 @@ _WIDTHS = (32, 48, 72)  # of networks that grow
 _WORTH = 0.3  # of the accuracy: a training error below this is not worth a larger network
 _WIDER = 1.5, 1024  # of networks whose width was measured: the factor by which they grow, and the most
 _TOGETHER = 16  # systems of a superposition that are assembled together, for the check of memory
+_STEPS_OF_ADAM, _STEPS_OF_NEWTON = 100, 5  # between fresh parameters of a span
+_TRIED = 2  # parameters whose errors are estimated before training, to know how long that takes
 _VALIDATION_SEED = 1_000_003
 
 
@@ -109,9 +113,9 @@ class FamilyRun:
         check_family(family)
         self.may_grow = settings.run.accuracy is not None and not asks_for(settings, "network")
         choice = with_network(family, settings)
-        settings = choice.settings
+        asked, settings = settings.to_dict(), choice.settings
         self.own = Run(settings, base.name, base.unknowns, kind="family", **options)
-        self.own.facts |= {"parameters": family.to_list(), "outside": family.outside}
+        self.own.facts |= {"parameters": family.to_list(), "outside": family.outside, "asked": asked}
         self.progress = self.own.progress
         self.mesh = self.own.mesh_of(base, on, lambda: self._choose(settings))
         self.settings = self.own.settings
@@ -127,18 +131,24 @@ class FamilyRun:
         self.anchors = Anchors(self.system, lambda form: make_preconditioner(self.settings, form), loss.krylov_steps)
         self._choose_anchors()
         self.progress.note(_about(self.anchors))
-        choice = with_answers(choice, self.system, self.anchors, self._choose_anchors, self.progress)
+        budget = self._budget()
+        choice = with_answers(choice, self.system, self.anchors, self._choose_anchors, self.progress, budget)
         self.settings = self.own.settings = choice.settings
         self.why, self.answers = choice.why, choice.answers
         self.network = make_network(base, self.mesh, self.settings, parameters=family.count)
         self._check_memory(self.network.parameter_count)
         self._set_unit()
         self.loss = self.make_loss()
-        self.loss.prepare()
-        if isinstance(self.loss, SpannedLoss):
+        self.optimiser, self.optimiser_why = self._optimiser()
+        if isinstance(self.loss, FittedLoss) and isinstance(self.optimiser, GaussNewton):
+            self.optimiser.resolve(self.loss)  # refused before anything of that size is computed
+        if not isinstance(self.loss, SpannedLoss):
+            self.loss.prepare()
+        else:
+            self.loss.prepare(budget)
+            self.own.facts["set_up"] = budget.done
             width, left = self.settings.network.width, self.loss.trunk_error
             self.progress.note(f"a trunk of {width} units fits these functions to {left:.1e}")
-        self.optimiser, self.optimiser_why = self._optimiser()
 
     def make_loss(self) -> FamilyLoss | SuperposedLoss | SpannedLoss:
         """What is trained on; other methods have others."""
@@ -158,7 +168,8 @@ class FamilyRun:
         functions.output_scale = self.network.output_scale
         sampling = Sampling(self.family, loss.samples, 0.0, seed)
         self.progress.stage("functions")
-        return SpannedLoss(
+        kind = FittedLoss if isinstance(self.settings.optimiser, GaussNewton) else SpannedLoss
+        return kind(
             self.network,
             functions,
             self.family,
@@ -166,7 +177,7 @@ class FamilyRun:
             self.anchors,
             span,
             sampling,
-            loss.steps,
+            loss.steps or (_STEPS_OF_NEWTON if kind is FittedLoss else _STEPS_OF_ADAM),
             loss.batch,
             seed,
         )
@@ -229,11 +240,11 @@ class FamilyRun:
         training: Training | None = None
         reason, iterations = "iterations", settings.optimiser.iterations
         self.progress.stage(f"training ({self.optimiser.label})", iterations)
-        limit = self._time_limit
+        later = self._predicted(estimator)
         done = 0 if snapshot is None else snapshot.iteration
         while training is None or (done < iterations and reason == "iterations"):
             until = min(iterations, (done // self.loss.round + 1) * self.loss.round)
-            stopping = Stopping(until, 0.0, limit, self.loss.patience)
+            stopping = Stopping(until, 0.0, self._time_limit(snapshot, later), self.loss.patience)
             training = train(
                 self.loss, self.optimiser, stopping, state, self.progress, checkpoints, snapshot, announce=False
             )
@@ -300,12 +311,38 @@ class FamilyRun:
         return True
 
     @property
-    def _time_limit(self) -> float:
-        """Seconds of training: what the set-up has left of the whole; to an accuracy at least one."""
-        limit = self.settings.run.time_limit
-        if self.settings.run.accuracy is None:
-            return limit - self.own.setup_s
-        return max(1.0, (limit if math.isfinite(limit) else _USUAL_LIMIT) - self.own.setup_s)
+    def _whole(self) -> float:
+        """Seconds of the whole run."""
+        run = self.settings.run
+        return _USUAL_LIMIT if math.isinf(run.time_limit) and run.accuracy is not None else run.time_limit
+
+    def _budget(self) -> Budget:
+        """Of the set-up; what a run that goes on had done of it is in its record."""
+        own = self.own
+        before = read_run(own.folder).get("set_up") if own.resume and own.folder is not None else None
+        return Budget(own.clock, self._whole, before if isinstance(before, dict) else None)
+
+    def _time_limit(self, snapshot: Snapshot | None, later: float) -> float:
+        """Seconds of training: what set-up, looks at the error and judgement leave of the whole; to an accuracy at least one."""
+        trained = 0.0 if snapshot is None else snapshot.seconds
+        left = self.own.training_limit(trained, later, self._whole)
+        return left if self.settings.run.accuracy is None else max(1.0, left)
+
+    def _predicted(self, estimator: Estimator) -> float:
+        """Seconds that the judgement is going to take, from errors of two parameters; nothing where there is no limit."""
+        if math.isinf(self._whole):
+            return 0.0
+        clock = self.own.clock
+        try:
+            began = clock.seconds
+            estimator.errors(self._unseen(_TRIED))
+            built = clock.seconds
+            estimator.errors(self._unseen(_TRIED))
+        except PcpinnError:
+            return 0.0
+        each = (clock.seconds - built) / _TRIED
+        again = 0.0 if self.system.linear else built - began  # P of a nonlinear family is built again for it
+        return again + each * self.settings.loss.validation
 
     def _estimator(self) -> Estimator:
         return Estimator(self.family, self.mesh, self.settings, self.network, self.anchors.z, self.system, self.anchors)
@@ -407,7 +444,7 @@ class FamilyRun:
         elif training.reason == "stagnation":
             limited_by, advice = "network", "give a larger network (width=64) and more samples, or narrow the ranges"
         else:
-            limited_by, advice = "iterations", None
+            limited_by, advice = "iterations", f"allow more iterations (iterations={2 * training.iterations})"
         return judge(asked, {"all": estimate}, limited_by, advice)
 
 

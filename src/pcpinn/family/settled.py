@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from .anchors import Anchors, Values
+from .anchors import Anchors, Values, spread
+from .assembly import Assembly
+from .budget import SNAPSHOTS, Budget
+from .direct import direct_one_by_one
 from .loss import corrected
 from .system import System
 
 _ROUNDS = 20
 _ROUNDING = 1e-10
 _BATCH_ENTRIES = 400_000  # degrees of freedom of the systems that are assembled together
+_ON_CPU = 50_000  # the same without a GPU: matrices that stay in its caches are twice as fast
 _SEED = 700_001  # added to that of a run: its samples are others
+FEWEST = 3  # parameters whose snapshots are dense at the ends of their ranges, and few
 _SNAPSHOT = 1e-3  # relative size of the last correction of a snapshot: what is left after it is far less
 
 
@@ -45,6 +51,11 @@ def settled(
         tolerance: it ends when all corrections are at most this, relative to the values.
         rounds: the most.
     """
+    some = _together(system)
+    if len(z) > some:
+        starts = [None] * len(z) if start is None else list(start.split(some))
+        parts = [settled(system, anchors, *p, tolerance, rounds) for p in zip(z.split(some), starts, strict=False)]
+        return Settled(*(torch.cat([getattr(p, k) for p in parts]) for k in ("u", "first", "last")))
     again = _again(system, anchors, z)
     u, first, last = start, None, None
     if u is None:
@@ -58,6 +69,11 @@ def settled(
     assert first is not None
     assert last is not None
     return Settled(u, first, last)
+
+
+def _together(system: System) -> int:
+    """Samples that are corrected together."""
+    return max(1, (_ON_CPU if system.device.type == "cpu" else _BATCH_ENTRIES) // system.size)
 
 
 def _again(system: System, anchors: Anchors, z: Tensor) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
@@ -79,7 +95,12 @@ def _again(system: System, anchors: Anchors, z: Tensor) -> Callable[[Tensor], tu
 
 
 def snapshots(
-    system: System, anchors: Anchors, count: int, seed: int, choose: Callable[[Values], None] | None = None
+    system: System,
+    anchors: Anchors,
+    count: int,
+    seed: int,
+    choose: Callable[[Values], None] | None = None,
+    budget: Budget | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Scaled parameters (S, K) and answers (S, N), where corrections settle.
 
@@ -88,16 +109,59 @@ def snapshots(
         count: how many parameters are tried.
         seed: of the run.
         choose: chooses anchors of a nonlinear family, linearised at given values: here at answers.
+        budget: has an end to the time for them, and is told how many were tried; some always are.
     """
-    family = system.family
-    tried = family.scaled(family.sample(count, seed=_SEED + seed))
+    family, tried, budget = system.family, 0, budget or Budget()
+    few = family.count <= FEWEST
+    drawn = dense_at_ends(count, family.count, seed) if few else family.scaled(family.sample(count, seed=_SEED + seed))
+    if few and not system.linear:
+        return _by_newton(system, drawn, choose, budget)
     z, u = [], []
-    for some in tried.split(max(1, _BATCH_ENTRIES // system.size)):
+    for some in drawn[: budget.most(SNAPSHOTS, count)].split(_together(system)):
+        if tried and budget.seconds(SNAPSHOTS) <= 0:
+            break
+        tried += len(some)
         found = settled(system, anchors, some, tolerance=_SNAPSHOT)
         good = found.last <= _SNAPSHOT
         z.append(some[good.cpu()])
         u.append(found.u[good])
+    budget.done[SNAPSHOTS] = tried
     at, answers = torch.cat(z), torch.cat(u)
-    if choose is not None and not system.linear and len(at):
-        choose(lambda near: answers[torch.cdist(near.cpu(), at).argmin(1).to(answers.device)])
+    _choose_at(at, answers, None if system.linear else choose)
     return at, answers
+
+
+def _choose_at(z: Tensor, u: Tensor, choose: Callable[[Values], None] | None) -> None:
+    """Choose anchors, linearised at the nearest of answers u (S, N) at parameters (S, K)."""
+    if choose is not None and len(z):
+        choose(lambda near: u[torch.cdist(near.cpu(), z).argmin(1).to(u.device)])
+
+
+def _by_newton(
+    system: System, z: Tensor, choose: Callable[[Values], None] | None, budget: Budget
+) -> tuple[Tensor, Tensor]:
+    """The same for few parameters of a nonlinear family: one after the other from the nearest, each with matrices of its own.
+
+    No P at the linear part serves all of such a range, and few answers are needed.
+    """
+    found: dict[int, np.ndarray] = {}
+    most = budget.most(SNAPSHOTS, len(z))
+    assert isinstance(system, Assembly)
+    for k, u in direct_one_by_one(system, z[:most]):
+        found[k] = u
+        if budget.seconds(SNAPSHOTS) <= 0:
+            break
+    budget.done[SNAPSHOTS] = len(found)
+    at = z[list(found)]
+    answers = torch.from_numpy(np.stack(list(found.values()))).to(system.device)
+    _choose_at(at, answers, choose)
+    return at, answers
+
+
+def dense_at_ends(count: int, K: int, seed: int) -> Tensor:
+    """(count, K) scaled parameters with the density of Chebyshev's points; the first of them are spread, too."""
+    if K == 1:
+        even = torch.quasirandom.SobolEngine(1).draw(count, dtype=torch.float64) + 0.5 / count
+    else:
+        even = spread(count, K, seed)
+    return -torch.cos(torch.pi * even.clamp(0, 1))

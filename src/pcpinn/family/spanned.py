@@ -19,6 +19,7 @@ from ..network.trunk_branch import TrunkBranchNetwork
 from ..train import GaussNewton, Stopping, train
 from ..train.loss import Loss
 from .anchors import Anchors
+from .budget import FUNCTIONS, Budget
 from .family import Family
 from .loss import ROUND
 from .nodal import NodalNetwork
@@ -31,8 +32,7 @@ from .system import System
 
 _TRUNK_STEPS = 60
 _POOL = 32_768  # parameters of the pool, the latest ones
-_SETTLED = 0.01  # relative size of the last correction of a sample: what is left after it is far less
-_ROUNDS = 4  # of corrections of one sample, at most
+_WRONG = 0.3  # relative size of the last correction of a sample that is no answer
 _FIRST = 0.1  # size of the last layer's first weights, relative to those of coordinates
 _MEMORY = 0.1  # of all steps so far: over so many weights are averaged
 
@@ -65,6 +65,10 @@ class SpannedLoss(Loss):
 
     patience = 0
     since = 0
+    tolerance, rounds = (
+        0.01,
+        4,
+    )  # of corrections: relative size of the last one of a sample (what is left is far less), the most
 
     def __init__(
         self,
@@ -90,7 +94,7 @@ class SpannedLoss(Loss):
         self._steps, self.round = steps, ROUND * steps
         self.fresh: list[float] = []
         self.trunk_error = float("inf")
-        self._random = torch.Generator().manual_seed(seed)
+        self._random, self._seed = torch.Generator().manual_seed(seed), seed
         self._theta = self._first_weights(seed)
         like, K, r, fields = self._theta.data, family.count, span.count, len(span.usual)
         self._mean, self._rate = like.clone(), torch.ones((), dtype=like.dtype, device=like.device)
@@ -126,11 +130,14 @@ class SpannedLoss(Loss):
 
     # --- the trunk ------------------------------------------------------------------------------------------------------
 
-    def prepare(self) -> None:
-        """Fit the trunk to the functions."""
+    def prepare(self, budget: Budget | None = None) -> None:
+        """Fit the trunk to the functions, as well as a budget allows."""
+        budget = budget or Budget()
         fit = SuperposedLoss(self.functions, self.system, self.anchors, self.span.answers)
         fit.prepare()
-        train(fit, GaussNewton(), Stopping(_TRUNK_STEPS, patience=PATIENCE))
+        most = budget.most(FUNCTIONS, _TRUNK_STEPS)
+        fitted = train(fit, GaussNewton(), Stopping(most, 0.0, budget.seconds(FUNCTIONS), PATIENCE))
+        budget.done[FUNCTIONS] = fitted.iterations
         self.trunk_error = (2 * fit.value()) ** 0.5
         (weight, bias), *_ = self.functions.layers(self.functions.theta.detach())[1]
         own = self.network.layers(self.network.theta.detach())[0][0]
@@ -162,11 +169,11 @@ class SpannedLoss(Loss):
             if not self._drawn:
                 self._remember(self.span.z, self.span.u)
             z = self.sampling.draw()
-            found = settled(self.system, self.anchors, z, self.nodal.values(z), _SETTLED, _ROUNDS)
+            found = settled(self.system, self.anchors, z, self.nodal.values(z), self.tolerance, self.rounds)
             self.fresh.append(float(found.first.mean()))
-            self._remember(z, found.u)
-            known = min(self._drawn, _POOL)
-            self._order.copy_(torch.randint(known, self._order.shape, generator=self._random))
+            good = (found.last <= _WRONG).cpu()
+            self._remember(z[good], found.u[good.to(found.u.device)])
+            self._order.copy_(torch.randint(self._known, self._order.shape, generator=self._random))
             self._rate.fill_(1 / (1 + _MEMORY * iteration))
         self._at.fill_(at)
         return self._steps - at
@@ -177,14 +184,24 @@ class SpannedLoss(Loss):
         z, u = z.to(u.device)[good], u[good]
         new = z, u @ self.span.D, self.span.weights(self.system, u)
         room, wanted = len(self._pool[0]), self._drawn + len(u)
-        if room < min(wanted, _POOL):
-            room = min(_POOL, max(2 * room, wanted, 1024))
+        if room < min(wanted, self.most):
+            room = min(self.most, max(2 * room, wanted, 1024))
             self._pool = [torch.cat([p, p.new_zeros(room - len(p), p.shape[1])]) for p in self._pool]
             self.layout += 1
         where = (self._drawn + torch.arange(len(u), device=u.device)) % room
         for pool, rows in zip(self._pool, new, strict=True):
             pool[where.to(pool.device)] = rows.to(pool)
         self._drawn += len(u)
+
+    @property
+    def _known(self) -> int:
+        """Parameters of the pool now."""
+        return min(self._drawn, self.most)
+
+    @property
+    def most(self) -> int:
+        """Parameters of a full pool."""
+        return _POOL
 
     def settle(self, iteration: int) -> None:
         """The network becomes the mean of the last weights."""
@@ -200,12 +217,19 @@ class SpannedLoss(Loss):
             rows = self._order[self._at % self._steps][0]
             self._at += 1
         z, y, weight = (p[rows] for p in self._pool)
+        off = (self._through(z, split_layers(self._theta, self._shapes)) - y) * weight[:, self.span.field_of]
+        return 0.5 * off.square().sum() / len(rows)
+
+    def _units(self, z: Tensor, *hidden: tuple[Tensor, Tensor]) -> Tensor:
         a, activation = z, self.network.activation.fused
-        *hidden, last = split_layers(self._theta, self._shapes)
         for w, c in hidden:
             a = activation(nn.functional.linear(a, w, c))
-        off = (nn.functional.linear(a, *last) - y) * weight[:, self.span.field_of]
-        return 0.5 * off.square().sum() / len(rows)
+        return a
+
+    def _through(self, z: Tensor, layers: list[tuple[Tensor, Tensor]]) -> Tensor:
+        """Coordinates (S, r) for scaled parameters (S, K)."""
+        *hidden, last = layers
+        return nn.functional.linear(self._units(z, *hidden), *last)
 
     def describe(self) -> dict[str, Any]:
         """Of the anchors, for the report."""

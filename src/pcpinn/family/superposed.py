@@ -1,15 +1,13 @@
 """The loss of a family whose answers are affine in its parameters: the mean over *all* parameters, not over samples of them.
 
 With independent parameters the mean squared error is a sum over K + 1 functions of the place (see superposition.py), and the best
-last layer for given hidden ones is a least-squares problem with one matrix for all of them. So Gauss-Newton sees the hidden layer
-alone, with what the last layer makes up for projected out (variable projection, in Kaufman's form): every trial of a step solves
-for the last layer.
+last layer for given hidden ones is a least-squares problem with one matrix for all of them: every trial of a step solves for it
+(projected.py).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,37 +16,18 @@ from torch import Tensor, nn
 
 from ..errors import PcpinnError
 from ..network.trunk_branch import TrunkBranchNetwork
-from ..train.curvature import Primal
 from ..train.damping import Nielsen
 from ..train.forms import allowed
-from ..train.head_factors import Kept, Orthogonal
 from ..train.loss import Loss
 from ..train.model import Forms, Model
 from ..train.optimiser import State
 from .anchors import Anchors
 from .loss import ROUND
+from .projected import STEEPNESS, Fit, fitted, hidden_model
 from .superposition import Superposition
 from .system import System
 
-_STEEPNESS = (0.5, 1.0, 2.0, 4.0, 8.0)  # factors that are tried for the hidden layer that training begins with
-_RIDGE = (
-    1e-8  # of the last layer, relative to the features: huge coefficients that cancel leave Gauss-Newton nowhere to go
-)
 PATIENCE = 8  # steps of a loss without noise after which a gain below one percent is none
-
-
-class _HiddenAlone:
-    """A curvature of the first weights; the others do not move."""
-
-    def __init__(self, H: Tensor) -> None:
-        self._own = Primal(H, float(H.diagonal().mean()))
-        self._count, self.scale = len(H), self._own.scale
-
-    def solve(self, gradient: Tensor, damping: float) -> Tensor | None:
-        found = self._own.solve(gradient[: self._count], damping)
-        if found is None:
-            return None
-        return torch.cat([found, torch.zeros_like(gradient[self._count :])])
 
 
 @dataclass(frozen=True)
@@ -60,15 +39,6 @@ class _Part:
     weights: Tensor
     target: Tensor
     unit: Tensor
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """The best last layer of a part: factors, coefficients (C, width + 1, K + 1), and what it leaves (C, n, K + 1)."""
-
-    factors: Orthogonal
-    best: Tensor
-    left: Tensor
 
 
 class SuperposedLoss(Loss):
@@ -129,7 +99,7 @@ class SuperposedLoss(Loss):
         """Give the hidden layer the steepness with which it fits best before any training."""
         start, hidden = self.theta.detach().clone(), self._hidden
         found = []
-        for factor in _STEEPNESS:
+        for factor in STEEPNESS:
             with torch.no_grad():
                 self.theta[:hidden] = factor * start[:hidden]
             found.append((self.value(), self.theta.detach().clone()))
@@ -138,17 +108,10 @@ class SuperposedLoss(Loss):
 
     # --- the last layer -----------------------------------------------------------------------------------------------
 
-    def _fits(self, phi: Tensor) -> list[_Fit]:
-        result = []
-        for part in self._parts:
-            factors = Orthogonal(Kept(phi), part.points, part.weights, _RIDGE)
-            wanted = part.target.permute(1, 2, 0)  # (C, n, K + 1)
-            best = torch.stack([factors.solve(w) for w in wanted])
-            at = torch.cat([phi[part.points], torch.ones_like(phi[part.points, :1])], 1)
-            result.append(_Fit(factors, best, (wanted - at @ best) * factors.root))
-        return result
+    def _fits(self, phi: Tensor) -> list[Fit]:
+        return [fitted(phi, part.points, part.weights, part.target.permute(1, 2, 0)) for part in self._parts]
 
-    def _write(self, fits: list[_Fit]) -> None:
+    def _write(self, fits: list[Fit]) -> None:
         """Into the branch: its coefficients are affine in z."""
         weight, bias = self.network.layers(self.theta.detach())[1][0]
         outputs = self.network.outputs
@@ -161,16 +124,12 @@ class SuperposedLoss(Loss):
                 W[o] = own[:, 1:] / std
                 b[o] = own[:, 0] - W[o] @ mean
 
-    @staticmethod
-    def _sum(fits: list[_Fit]) -> float:
-        return 0.5 * sum(float((fit.left**2).sum()) for fit in fits)
-
     @torch.no_grad()
     def value(self) -> float:
         """The loss with the best last layer, which the network has then."""
         fits = self._fits(self.network.hidden(self.theta, self._encoded))
         self._write(fits)
-        return self._sum(fits)
+        return sum(fit.loss for fit in fits)
 
     def loss(self) -> Tensor:
         """The loss with the last layer that there is, differentiable in all weights."""
@@ -213,27 +172,15 @@ class SuperposedLoss(Loss):
     @torch.no_grad()
     def model_here(self, recipe: Forms, state: State) -> Model:
         """At the present hidden weights, with the best last layer; its second derivative is not known."""
-        network, seen = self.network, self._encoded
-        (W, c), *_ = network.layers(self.theta)[0]
-        before = nn.functional.linear(seen, W, c)
-        phi, slope = network.activation.value(before), network.activation.derivative(before)
-        fits = self._fits(phi)
-        self._write(fits)
-        back, H = torch.zeros_like(phi), phi.new_zeros(self._hidden, self._hidden)
-        for part, fit in zip(self._parts, fits, strict=True):
-            best = fit.best[:, :-1]  # the constant has no weights below it
-            back.index_add_(0, part.points, torch.einsum("cnk,cwk->nw", fit.left, best) * fit.factors.root)
-            s, x = slope[part.points], seen[part.points]
-            D = torch.cat([(s[:, :, None] * x[:, None, :]).flatten(1), s], 1)
-            D = fit.factors.beyond(D * fit.factors.root)
-            together = torch.einsum("cwk,cvk->wv", best, best)
-            unit = torch.cat([torch.arange(len(c)).repeat_interleave(x.shape[1]), torch.arange(len(c))]).to(H.device)
-            H += (D.T @ D) * together[unit][:, unit]
-        pulled = back * slope
-        gradient = torch.zeros_like(self.theta)
-        gradient[: self._hidden] = -torch.cat([(pulled.T @ seen).flatten(), pulled.sum(0)])
-        nothing: Callable[[Tensor], Tensor] = torch.zeros_like
-        return Model(self._sum(fits), gradient, _HiddenAlone(H), nothing, 1.0)
+        network = self.network
+
+        def fit(phi: Tensor) -> list[Fit]:
+            fits = self._fits(phi)
+            self._write(fits)
+            return fits
+
+        layer, *_ = network.layers(self.theta.detach())[0]
+        return hidden_model(layer, network.activation, self._encoded, fit, self.theta.detach())
 
     # --- record ---------------------------------------------------------------------------------------------------------
 

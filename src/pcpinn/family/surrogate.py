@@ -25,6 +25,7 @@ from ..solution.verdict import Verdict
 from ..solve.linear import solve
 from ..solve.method import METHODS
 from ..solve.settings import Settings, resolve
+from .corrected_answer import CorrectedSolution
 from .estimate import Estimator, QueryError
 from .family import Family, Parameters
 from .slider import write_slider
@@ -186,7 +187,8 @@ class Surrogate(Solution):
         facts = {"errors": errors, "verdict": Verdict(estimate=found["estimate"]).to_dict(), "parameters_at": named}
         network = nodal_u(form, values.cpu().numpy())
         settings, problem = self._single_settings(), own.at(vector)
-        return Solution(network, self.fields, self.mesh, Result({**kept, **facts}), self.history, settings, problem)
+        result = Result({**kept, **facts})
+        return CorrectedSolution(network, self.fields, self.mesh, result, self.history, settings, problem)
 
     def place(self, x: Any, mu: Any) -> Any:
         """Where reference points x (n, d) lie for parameters mu, in a family of shapes (`pcpinn.mapped`)."""

@@ -15,6 +15,7 @@ from torch import Tensor
 from ..errors import PcpinnError
 from ..files import read_tensors, write_tensors
 from ..mesh.slab_mesh import AnyMesh
+from ..progress import Progress
 from ..solve.build import make_mesh
 from .direct import direct_solution, direct_solutions
 from .discretise import AnySystem, make_finer, make_system
@@ -23,6 +24,7 @@ from .run import family_settings
 
 _SEED = 2_026_111  # of the parameters: no training draws with it
 _CHECKED = 2  # solutions that are compared with still finer ones
+_AT_A_TIME = 16  # solutions between two times that they are kept
 _FACTS = ("error", "how")
 
 
@@ -83,7 +85,14 @@ def read_unseen(path: Path) -> Unseen:
         raise PcpinnError(f"{path} does not hold solutions of a family", "remove it: it is made again") from error
 
 
-def solve_unseen(family: Family, fine: Mapping[str, Any], queries: int, mesh: AnyMesh | None = None) -> Unseen:
+def solve_unseen(
+    family: Family,
+    fine: Mapping[str, Any],
+    queries: int,
+    mesh: AnyMesh | None = None,
+    kept: Path | None = None,
+    progress: Progress | None = None,
+) -> Unseen:
     """Direct solutions at `queries` parameters of the family's distribution.
 
     Args:
@@ -91,16 +100,21 @@ def solve_unseen(family: Family, fine: Mapping[str, Any], queries: int, mesh: An
         fine: mesh, degree and time steps: settings of `pcpinn.solve`.
         queries: Q.
         mesh: that these settings mean, if it is there already.
+        kept: a file for the solutions that are done, in case that it is interrupted; removed at the end.
+        progress: told that it begins.
     """
     base = family.base
     settings = family_settings(family, None, fine)
     mesh, device = mesh or make_mesh(base, settings), torch.device("cpu")
     system = make_system(family, mesh, settings, device)
     mu = family.sample(queries, seed=_SEED)
-    u = direct_solutions(system, mu)
+    u = _solutions(system, mu, kept, progress or Progress())
     finer, how = make_finer(family, mesh, settings, device)
     nodes = system.nodes
     fields = base.unknowns
+    error = _distance(system, finer, mu[:_CHECKED], u)
+    if kept is not None:
+        kept.unlink(missing_ok=True)
     counted = [k for k, f in enumerate(fields) if not f.auxiliary] or list(range(len(fields)))
     return Unseen(
         mu=mu.numpy(),
@@ -111,9 +125,35 @@ def solve_unseen(family: Family, fine: Mapping[str, Any], queries: int, mesh: An
         weights=system.weights.numpy(),
         values=u,
         counted=np.array(counted),
-        error=_distance(system, finer, mu[:_CHECKED], u),
+        error=error,
         how=f"{system.form.name}, {system.size} degrees of freedom; its error by {how}",
     )
+
+
+def _solutions(system: AnySystem, mu: Tensor, kept: Path | None, progress: Progress) -> np.ndarray:
+    """(Q, N) some at a time; what a file has of them already is not solved again."""
+    u = _read_kept(kept, mu.numpy(), system.size)
+    progress.stage("solutions to compare with")
+    for some in mu[len(u) :].split(_AT_A_TIME):
+        u = np.concatenate([u, direct_solutions(system, some)])
+        if kept is not None:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            write_tensors(kept, {"mu": mu[: len(u)].numpy(), "u": u}, {})
+    return u
+
+
+def _read_kept(path: Path | None, mu: np.ndarray, size: int) -> np.ndarray:
+    """(q, N) of the first of these parameters; none where the file is not there, or is of others."""
+    nothing = np.zeros((0, size))
+    if path is None or not path.exists():
+        return nothing
+    try:
+        arrays, _ = read_tensors(path)
+        at, u = arrays["mu"], arrays["u"]
+    except (PcpinnError, KeyError):
+        return nothing
+    fits = at.shape == (len(u), mu.shape[1]) and u.shape[1:] == (size,) and len(u) <= len(mu)
+    return u if fits and np.array_equal(at, mu[: len(u)]) else nothing
 
 
 def _distance(system: AnySystem, finer: AnySystem, mu: Tensor, u: np.ndarray) -> float:

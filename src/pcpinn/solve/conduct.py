@@ -171,14 +171,16 @@ class Run:
         """Training begins now."""
         self.setup_s = self.clock.seconds
 
-    def training_limit(self, trained: float = 0.0, later: float = 0.0) -> float:
+    def training_limit(self, trained: float = 0.0, later: float = 0.0, usual: float = math.inf) -> float:
         """Seconds that training may take in all: what the rest of the run leaves of its time limit.
 
         Args:
             trained: seconds of training by now, those before a resume included.
             later: what is to come after training, by prediction; no more than half of the limit is kept for it.
+            usual: the limit where none was given.
         """
         limit = self.settings.run.time_limit
+        limit = limit if math.isfinite(limit) else usual
         return limit - (self.clock.seconds - trained) - min(later, limit / 2)
 
     def result(

@@ -13,6 +13,7 @@ _OF_FREE = 0.25  # other runs may go on beside this one
 _OVERDUE = 0.65
 _SETTING_UP = 0.3  # of the time that is left, at most, for a stage that cannot be interrupted
 _PLANNING = 0.5  # of the time, at most, for meshes and steps; the rest is for training
+_CONFIRMING = 0.7  # the same for a second level: with one alone next to nothing can be claimed
 
 
 @dataclass
@@ -37,9 +38,13 @@ class Limits:
         """A new level of planning begins."""
         self.since = self.clock.seconds
 
-    def would_exceed(self, ratio: float) -> bool:
-        """Whether a level that costs so many times the present one would leave too little for training."""
-        return self.clock.seconds + ratio * (self.clock.seconds - self.since) > _PLANNING * self.seconds
+    def would_exceed(self, ratio: float, confirming: bool = False) -> bool:
+        """Whether a level that costs so many times the present one would leave too little for training.
+
+        A level that confirms a first one may leave less.
+        """
+        most = (_CONFIRMING if confirming else _PLANNING) * self.seconds
+        return self.clock.seconds + ratio * (self.clock.seconds - self.since) > most
 
     @property
     def left(self) -> float:

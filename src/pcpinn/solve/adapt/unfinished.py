@@ -101,19 +101,22 @@ class Unfinished:
         self._clock.add(max(0.0, float(solution.result["time"]["total_s"]) - here))
         return solution
 
-    def decided(self, number: int) -> int:
-        """A number that the next network is made with: what it was begun with, though there was more time then, else this one."""
+    def decided(self, numbers: tuple[int, ...]) -> tuple[int, ...]:
+        """What the next network is made with: what it was begun with, though there was more time then, else these numbers."""
         if self.folder is None:
-            return number
+            return numbers
         path = self.folder / _NETWORKS / f"{self._count + 1}.json"
         if path.exists():
             try:
-                return int(json.loads(path.read_text(encoding="utf-8")))
+                kept = tuple(int(k) for k in json.loads(path.read_text(encoding="utf-8")))
+                if len(kept) != len(numbers) or min(kept) < 0:
+                    raise ValueError(f"{kept} are not {len(numbers)} sizes")
+                return kept
             except (TypeError, ValueError) as error:
                 raise PcpinnError(f"{path} is damaged: {error}", "delete the folder, and solve again") from error
         path.parent.mkdir(exist_ok=True)
-        write_atomically(path, json.dumps(number))
-        return number
+        write_atomically(path, json.dumps(numbers))
+        return numbers
 
     def remove(self) -> None:
         """The run is finished: its answer is in the folder itself."""
