@@ -72,7 +72,7 @@ def test_estimates_hold_against_the_truth(planned):
 def test_degrees_rise_and_walls_count(planned):
     assert planned.level.coarse.space.degree == 3
     assert planned.level.mesh.curved
-    assert 0 < planned.gap < 0.3 * planned.estimate
+    assert 0 < planned.gap < 0.5 * planned.estimate
     assert planned.history[0][1] > 0.05  # of a first mesh, which proves nothing
 
 

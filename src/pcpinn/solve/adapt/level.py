@@ -175,6 +175,11 @@ class Level:
         work, volume = work_in_cells(self.fine, self.better), self.fine.space.quadrature.dx.sum(axis=1)
         return np.asarray(apart / volume * work / work.sum())
 
+    @property
+    def gap(self) -> float:
+        """The sum of the gaps, doubled: by the work beside walls alone it was up to 1.8 times too small."""
+        return 2 * float(self.gaps.sum())
+
     def indicators(self) -> np.ndarray:
         """(c,) what each cell contributes to the squared L2 error, by the dual problem of that very error.
 
