@@ -16,6 +16,8 @@ from ..problem.field import Field
 from .elements import ELEMENTS, LagrangeTetrahedron
 from .quadrature import quadrature_of
 
+_BACK = 1e-9  # of the mesh: so near to a point its coordinates lead back
+_BESIDE = 0.3  # of a cell: further beside a curved one, its coordinates mean little
 _BENT = 5  # curved tetrahedra that are tried for a point, of those that would fit best if they were straight
 
 
@@ -106,13 +108,20 @@ class ScalarSpace:
         if not (self.mesh.curved and self.mesh.dimension == 3):
             return self._searched(mapping, x, near)
         # Nearly all tetrahedra of a curved mesh are straight, the others nearly: what fits best is found among straight ones.
-        cells, _, flat = self._searched(self._flat, x, near)
+        straight, coordinates, flat = self._searched(self._flat, x, near)
+        cells = straight.copy()
         reference, inside = self.fitted(x, cells)
         left = np.flatnonzero(inside < -1e-10)
         if len(left):
             fits = [_inside(_inverse_map(self._flat, x[left].T[:, :, None], column)) for column in near[left].T]
             best = np.take_along_axis(near[left], np.argsort(-np.stack(fits, axis=1), axis=1)[:, :_BENT], axis=1)
             cells[left], reference[:, left], inside[left] = self._searched(mapping, x[left], best)
+            # Outside of a curved cell Newton's method may end anywhere: what a straight one says is near enough.
+            back = mapping.F(reference[:, left][:, :, None], cells[left].astype(np.int32))[:, :, 0].T
+            lost = left[
+                (np.linalg.norm(back - x[left], axis=1) > _BACK * np.ptp(self.nodes)) | (inside[left] < -_BESIDE)
+            ]
+            cells[lost], reference[:, lost] = straight[lost], coordinates[:, lost]
         return cells, reference, np.maximum(inside, flat)
 
     def _searched(self, mapping: Mapping, x: np.ndarray, near: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What curved tetrahedra leave of a domain, or add to it: the volume between their faces and the walls.
+"""What tetrahedra along curved walls leave of a domain, or add to it: the volume between their faces and the walls.
 
 Elements of higher degree on the same cells do not see it, so it is measured by the walls' own equations.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..mesh.bend import with_middles
 from ..mesh.mesh import Mesh
 from ..mesh.onto_walls import walls_of_facets
 from ..problem.shapes import Domain
@@ -17,12 +18,13 @@ _ORDER = 6  # of the rule on faces: 12 points
 
 
 def wall_gaps(mesh: Mesh, domain: Domain | None) -> np.ndarray:
-    """(c,) volumes between the faces of curved tetrahedra and the curved walls that they are on; 0 for other cells."""
+    """(c,) volumes between the faces of tetrahedra, curved or flat, and the curved walls that they are on; 0 for other cells."""
     result = np.zeros(mesh.cell_count)
-    walls = [] if domain is None or mesh.dimension < 3 or not mesh.curved else walls_of(domain)
+    walls = [] if domain is None or mesh.dimension < 3 or mesh.has_time else walls_of(domain)
     bent = [w for w in walls if np.any(w.quadratic)]
     if not bent:
         return result
+    mesh = with_middles(mesh)
     known = mesh.skfem
     numbers = known.boundary_facets()
     corners = np.unique(mesh.vertices)[known.facets[:, numbers]].T

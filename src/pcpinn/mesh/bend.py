@@ -26,17 +26,22 @@ def bent(mesh: Mesh, domain: Domain | None) -> Mesh:
     walls = curved_edges(mesh, domain)
     if walls is None:
         return mesh
+    mesh = with_middles(mesh)
     ends, (of_cell,) = edges_of(mesh.vertices)
-    middle, nodes = np.empty(len(ends), dtype=np.int64), mesh.nodes
-    if mesh.curved:
-        middle[of_cell] = mesh.cells[:, mesh.dimension + 1 :]
-    else:
-        middle[:] = len(nodes) + np.arange(len(ends))
-        nodes = np.vstack([nodes, nodes[ends].mean(axis=1)])
-    cells = np.hstack([mesh.vertices, middle[of_cell]])
-    nodes = _unfolded(nodes, cells)
+    cells, middle = mesh.cells, np.empty(len(ends), dtype=np.int64)
+    middle[of_cell] = cells[:, mesh.dimension + 1 :]
+    nodes = _unfolded(mesh.nodes, cells)
     nodes = moved_onto(walls, nodes, cells, ends, middle, np.arange(len(ends)))
     return Mesh(nodes, cells, mesh.boundaries, mesh.has_time)
+
+
+def with_middles(mesh: Mesh) -> Mesh:
+    """The same cells with nodes in the middles of their edges; the mesh itself where it has them."""
+    if mesh.curved:
+        return mesh
+    ends, (of_cell,) = edges_of(mesh.vertices)
+    nodes = np.vstack([mesh.nodes, mesh.nodes[ends].mean(axis=1)])
+    return Mesh(nodes, np.hstack([mesh.vertices, len(mesh.nodes) + of_cell]), mesh.boundaries, mesh.has_time)
 
 
 def moved_onto(

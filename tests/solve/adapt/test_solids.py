@@ -1,5 +1,7 @@
 """Solids to an accuracy: degrees that rise, networks on the finer space, and plans of them on disk."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,10 +10,14 @@ import pcpinn as pc
 from pcpinn.checkpoint import Contents
 from pcpinn.discretize.rough_sources import lost_work, seen_by_many
 from pcpinn.discretize.unseen import coefficients
+from pcpinn.discretize.wall_gaps import wall_gaps
 from pcpinn.mesh.generate import generate_mesh
+from pcpinn.mesh.mesh import Mesh
+from pcpinn.mesh.refine import refined
 from pcpinn.solve.adapt import inverses
 from pcpinn.solve.adapt.degrees import raised
 from pcpinn.solve.adapt.level import Elements
+from pcpinn.solve.adapt.lifted import left, lifted
 from pcpinn.solve.adapt.limits import Limits
 from pcpinn.solve.adapt.plan_file import SteadyPlan
 from pcpinn.solve.adapt.space import adapt
@@ -49,7 +55,7 @@ def planned():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inverses, "_FACTORS", 200)  # so that multigrid serves here, too
         mesh = generate_mesh(HOLED, size=1.0)
-        return adapt(holed(), mesh, ELEMENTS, 5e-5, Limits(1e6), pc.Progress(), raised=RAISED)
+        return adapt(holed(), mesh, ELEMENTS, 1.5e-4, Limits(1e6), pc.Progress(), raised=RAISED)
 
 
 def test_estimates_hold_against_the_truth(planned):
@@ -58,30 +64,50 @@ def test_estimates_hold_against_the_truth(planned):
     known = torch.func.vmap(exact)(torch.from_numpy(x)).numpy()
     dx = level.fine.space.quadrature.dx.ravel()
     true = np.sqrt(dx @ (level.coarse.interpolate(level.u, x)[:, 0] - known) ** 2 / (dx @ known**2))
-    assert planned.estimate <= 5e-5
-    assert 0.1 * planned.estimate < true < 1.5 * planned.estimate
-
-
-def test_networks_are_trained_on_the_finer_space(planned):
-    """Where its own error, as later meshes find it, reaches the target first."""
     assert planned.limited_by is None
-    assert planned.rest == planned.estimate > 0
+    assert planned.estimate <= 1.5e-4
+    assert 0.2 * planned.estimate < true < 1.5 * planned.estimate
+
+
+def test_degrees_rise_and_walls_count(planned):
+    assert planned.level.coarse.space.degree == 3
+    assert planned.level.mesh.curved
+    assert 0 < planned.gap < 0.5 * planned.estimate
+    assert planned.history[0][1] > 0.05  # of a first mesh, which proves nothing
+
+
+def levels_like(planned, count):
+    """As if there were so many meshes, each of them as good as the last."""
     level = planned.level
+    return [
+        replace(level, coarse=Elements(3, quadrature=6).on(holed(), replace(level.mesh))) for _ in range(count - 1)
+    ] + [level]
+
+
+def test_finer_spaces_are_believed_from_two_earlier_meshes_on(planned):
+    assert left(levels_like(planned, 2)) is None
+    part = left(levels_like(planned, 3))
+    assert 0 <= part < 0.01  # the finer solutions are the same
+
+
+def test_networks_on_the_finer_space(planned):
+    level = lifted(planned.level)
     assert level.coarse is level.fine
     assert level.coarse.space.degree == 4
-    assert level.mesh.curved
-    assert level.largest(level.errors) == 0.0
-    assert planned.history[-1][1] > planned.estimate  # of degree 3
+    assert level.largest(level.errors) < 1e-12
 
 
 def test_plans_are_kept_with_their_degrees(planned, tmp_path):
     file = SteadyPlan(holed(), ELEMENTS)
-    tensors, facts = file.write(planned)
-    back = file.read(Contents(tensors, facts), tmp_path)
-    assert back.estimate == planned.estimate
-    assert back.level.coarse is back.level.fine
-    assert back.level.coarse.space.quadrature_order == planned.level.coarse.space.quadrature_order
-    np.testing.assert_array_equal(back.level.u, planned.level.u)
+    higher = replace(planned, level=lifted(planned.level), rest=1e-5)
+    for plan in (planned, higher):
+        tensors, facts = file.write(plan)
+        back = file.read(Contents(tensors, facts), tmp_path)
+        assert back.estimate == pytest.approx(plan.estimate, rel=1e-12)
+        assert (back.rest, back.gap) == (plan.rest, plan.gap)
+        assert (back.level.coarse is back.level.fine) == (plan is higher)
+        assert back.level.coarse.space.quadrature_order == plan.level.coarse.space.quadrature_order
+        np.testing.assert_array_equal(back.level.u, plan.level.u)
 
 
 def test_plans_of_before_are_read(tmp_path):
@@ -90,7 +116,7 @@ def test_plans_of_before_are_read(tmp_path):
     plan = adapt(problem, mesh, ELEMENTS, 1.0, Limits(1e6), pc.Progress())
     file = SteadyPlan(problem, ELEMENTS)
     tensors, facts = file.write(plan)
-    old = {k: v for k, v in facts.items() if k not in ("rest", "degree", "quadrature")}
+    old = {k: v for k, v in facts.items() if k not in ("rest", "gap", "degree", "quadrature")}
     back = file.read(Contents(tensors, old), tmp_path)
     assert (back.estimate, back.level.coarse.space.degree) == (plan.estimate, 2)
 
@@ -110,7 +136,7 @@ def with_source(f):
 
 
 def test_smooth_sources_that_turn_in_cells_are_measured():
-    problem = with_source(lambda x: 1 + torch.sin(8 * x[0]))
+    problem = with_source(lambda x: 1 + torch.sin(16 * x[0]))
     form = Elements(3, quadrature=7).on(problem, generate_mesh(CUBE, cells=(2, 2, 2)))
     cells = np.arange(form.mesh.cell_count)
     assert seen_by_many(coefficients(problem), form.space, cells).all()
@@ -119,14 +145,14 @@ def test_smooth_sources_that_turn_in_cells_are_measured():
     finer = Elements(3, quadrature=14).on(problem, form.mesh)
     difference = _source_work(finer, u) - _source_work(form, u)
     expected = abs(difference.sum()) + np.linalg.norm(difference)
-    assert expected > 1e-4
+    assert expected > 1e-3
     assert lost == pytest.approx(expected, rel=0.1)
 
 
 def _source_work(form, u):
     space = form.space
     x = torch.from_numpy(space.quadrature.x)
-    f = -(1 + torch.sin(8 * x[..., 0])).numpy()
+    f = -(1 + torch.sin(16 * x[..., 0])).numpy()
     phi, _ = space.tables[0]
     return (space.quadrature.dx * f * (u[space.scalar[0].cell_nodes] @ phi.T)).sum(axis=1)
 
@@ -147,3 +173,18 @@ def test_fluxes_that_vary_inside_cells_are_not_eased():
     )
     form = Elements(2, quadrature=5).on(problem, generate_mesh(CUBE, cells=(1, 1, 1)))
     assert not seen_by_many(coefficients(problem), form.space, np.arange(form.mesh.cell_count)).any()
+
+
+def test_gaps_are_volumes_between_faces_and_walls():
+    """Those of a hole fall as its faces come nearer; a convex wall's are what the domain lacks."""
+    ball = pc.Ball((0, 0, 0), 1.0)
+    mesh = generate_mesh(ball, size=0.4)
+    space = Elements(1, quadrature=5).space(with_source(lambda x: 1.0), mesh)
+    missing = 4 / 3 * np.pi - space.quadrature.dx.sum()
+    assert wall_gaps(mesh, ball).sum() == pytest.approx(missing, rel=0.3)
+    assert wall_gaps(refined(mesh, ball), ball).sum() < 0.2 * wall_gaps(mesh, ball).sum()
+    flat = Mesh(mesh.nodes, mesh.vertices, mesh.boundaries)
+    missing = 4 / 3 * np.pi - Elements(1, quadrature=5).space(with_source(lambda x: 1.0), flat).quadrature.dx.sum()
+    assert wall_gaps(flat, ball).sum() == pytest.approx(missing, rel=0.3)
+    assert not wall_gaps(mesh, None).any()
+    assert not wall_gaps(generate_mesh(CUBE, cells=(2, 2, 2)), CUBE).any()

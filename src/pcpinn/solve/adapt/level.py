@@ -168,12 +168,17 @@ class Level:
 
     @cached_property
     def gaps(self) -> np.ndarray:
-        """(c,) relative errors for what lies between the faces of curved tetrahedra and their walls, by the work done there."""
+        """(c,) relative errors for what lies between faces of tetrahedra and curved walls, by the work done there."""
         apart = wall_gaps(self.mesh, shape_of(self.coarse.problem, self.mesh))
         if not apart.any():
             return apart
         work, volume = work_in_cells(self.fine, self.better), self.fine.space.quadrature.dx.sum(axis=1)
         return np.asarray(apart / volume * work / work.sum())
+
+    @property
+    def gap(self) -> float:
+        """The sum of the gaps, doubled: by the work beside walls alone it was up to 1.8 times too small."""
+        return 2 * float(self.gaps.sum())
 
     def indicators(self) -> np.ndarray:
         """(c,) what each cell contributes to the squared L2 error, by the dual problem of that very error.

@@ -30,7 +30,7 @@ from .pins import marked_but_for_pins
 from .trust import LEAST_TRUST, trust
 
 _BULK = 0.7
-_GAP = 0.1  # of the target: a larger error by walls is worth cells of its own
+_GAP = 0.2  # of the target: a larger error by walls is worth cells of its own
 _GROWS = {1: 1.0, 2: 1.35, 3: 1.7}  # power of the number of cells with which the time of a level grows: with factors
 _ITERATED = 1.2  # and with multigrid
 _DEGREE = 2.5  # times as many unknowns have elements of degree 4 as those of degree 3 on the same tetrahedra
@@ -47,7 +47,7 @@ class Adapted:
         limited_by: what ended the loop before the target; None if it was reached.
         history: (degrees of freedom, estimated error) by level.
         rest: relative error of the last level's finer solution, where networks are trained on its space; else 0.
-        gap: relative error for what lies between curved tetrahedra and their walls, which no degree sees.
+        gap: relative error for what lies between tetrahedra and curved walls, which no degree sees.
     """
 
     level: Level
@@ -113,7 +113,7 @@ def adapt(
         one_mesh = all(earlier.mesh is mesh for earlier in levels)  # of which degrees alone prove nothing
         part = LEAST_TRUST if one_mesh else _trust(levels, of)
         estimate = of.seen(level)
-        gap = float(level.gaps.sum())
+        gap = level.gap
         error = estimate / part + gap
         kept = left(levels) if measure is None and elements is raised else None
         rest = math.inf if kept is None else kept * estimate / part
@@ -134,8 +134,8 @@ def adapt(
             chosen |= marked(level.gaps, _BULK)
         if problem.pins and len(levels) > 1 and estimate > of.seen(levels[-2]):
             chosen[:] = True  # finer cells have made it worse, as they do where a pin shows the error
-        if one_mesh and estimate <= target:
-            chosen[:] = True  # a single mesh proves nothing: see whether a finer one agrees
+        if len(levels) == 1 and estimate <= target:
+            chosen[:] = True  # a single level proves nothing: see whether a finer one agrees
         finer = refined_where(mesh, chosen, problem)
         finer = finer if settled is None else settled(finer)
         more, d = finer.cell_count / mesh.cell_count, mesh.dimension
@@ -148,7 +148,7 @@ def adapt(
         mesh = finer
     last = levels[-1]
     last.inverses.drop()
-    gap = float(last.gaps.sum())
+    gap = last.gap
     if error > target and rest + gap < WORTH * error:
         return Adapted(lifted(last), levels[0].coarse, levels[0].u, part, limited, history, rest, gap)
     return Adapted(last, levels[0].coarse, levels[0].u, part, limited, history, gap=gap)
