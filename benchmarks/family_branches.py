@@ -1,6 +1,6 @@
 """What a family learns in equal time by samples, by a span with Adam, and by a span with Gauss-Newton.
 
-python benchmarks/family_branches.py [family ...]     appends rows to docs/benchmarks/family-branches.csv
+python benchmarks/family_branches.py [family[:way] ...]     appends rows to docs/benchmarks/family-branches.csv
 """
 
 import csv
@@ -72,9 +72,10 @@ def main(names):
         if new:
             rows.writerow(["family", "way", "time_limit", "setup_s", "train_s", "total_s", "iterations", "dofs", "weights",
                            "mean", "p95", "worst", "training_mean", "discretisation_mean", "device", "date"])  # fmt: skip
-        for name in names or known:
+        for wanted in names or known:
+            name, _, only = wanted.partition(":")
             family, mesh, seconds, ways = known[name]
-            for way, choices in ways.items():
+            for way, choices in ((w, c) for w, c in ways.items() if only in w):
                 result = pc.solve(family, device="cpu", time_limit=seconds, **mesh, **choices).result
                 found, took = result["family"]["errors"], result["time"]
                 total = (f"{found['total'][k]:.3g}" for k in ("mean", "p95", "worst"))
