@@ -154,6 +154,8 @@ def test_many_numbers_get_one_layer_and_all_of_the_pool():
     surrogate = pc.solve(family, accuracy=0.1, time_limit=60, **CHOICES)
     assert surrogate.result["family"]["loss"] == "spanned"
     assert surrogate.settings["network"]["branch_depth"] == 1
+    assert surrogate.result["set_up"]["draws"] * 64 + 256 >= 4 * surrogate.settings["network"]["branch_width"]
+    assert surrogate.result["set_up"]["draws"] > 0
     assert surrogate.verdict.reached
     for mu in family.sample(3, seed=7):
         assert true_error(surrogate, family, mu, (10, 10)) < 0.1

@@ -46,12 +46,12 @@ FAMILIES.register(
         queries={"quick": 10, "default": 24},
         presets={
             "quick": {
-                "cells": (6, 6), "degree": 3, "loss": "spanned", "snapshots": 12, "samples": 4, "steps": 10, "iterations": 60,
-                "time_limit": 20.0,
+                "size": 0.3, "degree": 4, "corners": _CORNERS, "corner_size": 0.02, "loss": "spanned", "snapshots": 12,
+                "samples": 4, "iterations": 60, "time_limit": 20.0,
             },
             "default": {
                 "size": 0.12, "degree": 4, "corners": _CORNERS, "corner_size": 2e-3, "loss": "spanned", "snapshots": 16,
-                "samples": 16, "steps": 10, "iterations": 100, "time_limit": 300.0,
+                "samples": 16, "iterations": 100, "time_limit": 300.0,
             },
         },
         remark="PINNacle's parametric set has a = 2, 4, 8, 16, 32; here one network has all of them. a = 4 is ns2d-c.",

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from ..clock import Clock
 
-SNAPSHOTS, FUNCTIONS = "snapshots", "functions"
-_SHARES = {SNAPSHOTS: 0.3, FUNCTIONS: 0.45}  # of the time limit: when these parts have to be done
+SNAPSHOTS, FUNCTIONS, DRAWS = "snapshots", "functions", "draws"
+_SHARES = {SNAPSHOTS: 0.3, FUNCTIONS: 0.45, DRAWS: 0.65}  # of the time limit: when these parts have to be done
 
 
 class Budget:

@@ -19,8 +19,8 @@ from ..train.damping import Nielsen
 from ..train.forms import allowed
 from ..train.model import Forms, Model
 from ..train.optimiser import State
-from .budget import Budget
-from .projected import STEEPNESS, Fit, fitted, hidden_model
+from .budget import DRAWS, Budget
+from .projected import RIDGE, STEEPNESS, Fit, fitted, hidden_model
 from .sensed import sensing_layer
 from .settled import FEWEST
 from .spanned import SpannedLoss
@@ -28,6 +28,8 @@ from .spanned import SpannedLoss
 _PER_WEIGHT = 16  # answers of a full pool, for each weight of one coordinate
 PATIENCE = 20  # steps without a gain, with few parameters
 _LOOK = 2  # draws of fresh parameters between two looks at the error
+_RIDGES = (RIDGE, 1e-5, 1e-3, 1e-2)  # that are tried for few answers
+_PLENTY = 4  # answers for each unit: then they need none
 _APART = 5  # one answer in so many tells how steep units are to be
 
 
@@ -43,9 +45,11 @@ class FittedLoss(SpannedLoss):
 
     rule = Nielsen()
     tolerance, rounds = 1e-4, 6
+    wrong = 0.02  # one that is far off would be fitted like all others
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        self._first_ridge = RIDGE
         self.patience = PATIENCE if self.family.count <= FEWEST else 0  # many go on learning from new samples
         self.round = _LOOK * self._steps
         if len(self._shapes) != 2:
@@ -71,13 +75,38 @@ class FittedLoss(SpannedLoss):
         for factor in STEEPNESS:
             weight.copy_(factor * start[0])
             bias.copy_(factor * start[1])
-            self._fit_last(~apart if bool(apart.any()) else None)
-            found.append((self._error(apart), weight.clone(), bias.clone()))
-        _, w, b = min(found, key=lambda one: one[0])
+            for ridge in _RIDGES:
+                self._first_ridge = ridge
+                self._fit_last(~apart if bool(apart.any()) else None)
+                found.append((self._error(apart), ridge, weight.clone(), bias.clone()))
+        _, self._first_ridge, w, b = min(found, key=lambda one: one[0])
         weight.copy_(w)
         bias.copy_(b)
         self.value()
         self.settle(1)
+        if self.family.count > FEWEST:
+            self._gather(budget or Budget())
+
+    def _gather(self, budget: Budget) -> None:
+        """Draw until there are plenty, with the last layer alone solved for."""
+        draws = 0
+        most = budget.most(DRAWS, -(-2 * self._plenty // self.sampling.count))  # some may not be answers
+        while self._known < min(self._plenty, self.most) and draws < most and budget.seconds(DRAWS) > 0:
+            self._learn()
+            self.value()
+            self.settle(1)
+            draws += 1
+        budget.done[DRAWS] = draws
+
+    @property
+    def _ridge(self) -> float:
+        """While answers are few, the one with which others were told best: as many as units tell nothing of what is between."""
+        return self._first_ridge if self._known < self._plenty else RIDGE
+
+    @property
+    def _plenty(self) -> int:
+        """Answers that need no ridge, and from which Gauss-Newton learns more than these answers themselves."""
+        return _PLENTY * self._shapes[0][0]
 
     def _start_units(self, weight: Tensor, bias: Tensor) -> None:
         """Steep anywhere in the ranges; where a parameter is a function, units see it at places."""
@@ -111,7 +140,7 @@ class FittedLoss(SpannedLoss):
         points = points if which is None else points[which]
         for k in range(weight.shape[1]):
             w, own = weight[points, k] ** 2, self.span.field_of == k
-            result.append(fitted(phi, points, w, y[points][:, own][None], float(w.mean())))
+            result.append(fitted(phi, points, w, y[points][:, own][None], float(w.mean()), self._ridge))
         return result
 
     def _write(self, fits: list[Fit]) -> None:

@@ -18,7 +18,7 @@ from ..train.head_factors import Kept, Orthogonal
 from ..train.model import Model
 
 STEEPNESS = (0.5, 1.0, 2.0, 4.0, 8.0)  # factors that are tried for the hidden layer that training begins with
-_RIDGE = (
+RIDGE = (
     1e-8  # of the last layer, relative to the features: huge coefficients that cancel leave Gauss-Newton nowhere to go
 )
 
@@ -45,9 +45,11 @@ class Fit:
         return 0.5 * self.counts * float((self.left**2).sum())
 
 
-def fitted(phi: Tensor, points: Tensor, weights: Tensor, wanted: Tensor, counts: float = 1.0) -> Fit:
+def fitted(
+    phi: Tensor, points: Tensor, weights: Tensor, wanted: Tensor, counts: float = 1.0, ridge: float = RIDGE
+) -> Fit:
     """The best last layer for values `wanted` (C, n, T) of units phi (m, width) at points (n,) with weights (n,)."""
-    factors = Orthogonal(Kept(phi), points, weights, _RIDGE)
+    factors = Orthogonal(Kept(phi), points, weights, ridge)
     best = torch.stack([factors.solve(w) for w in wanted])
     at = torch.cat([phi[points], torch.ones_like(phi[points, :1])], 1)
     return Fit(factors, best, (wanted - at @ best) * factors.root, counts)

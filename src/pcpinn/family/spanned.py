@@ -32,7 +32,6 @@ from .system import System
 
 _TRUNK_STEPS = 60
 _POOL = 32_768  # parameters of the pool, the latest ones
-_WRONG = 0.3  # relative size of the last correction of a sample that is no answer
 _FIRST = 0.1  # size of the last layer's first weights, relative to those of coordinates
 _MEMORY = 0.1  # of all steps so far: over so many weights are averaged
 
@@ -69,6 +68,8 @@ class SpannedLoss(Loss):
         0.01,
         4,
     )  # of corrections: relative size of the last one of a sample (what is left is far less), the most
+
+    wrong = 0.3  # relative size of the last correction of a sample that is no answer
 
     def __init__(
         self,
@@ -168,15 +169,19 @@ class SpannedLoss(Loss):
             self.settle(iteration)
             if not self._drawn:
                 self._remember(self.span.z, self.span.u)
-            z = self.sampling.draw()
-            found = settled(self.system, self.anchors, z, self.nodal.values(z), self.tolerance, self.rounds)
-            self.fresh.append(float(found.first.mean()))
-            good = (found.last <= _WRONG).cpu()
-            self._remember(z[good], found.u[good.to(found.u.device)])
+            self._learn()
             self._order.copy_(torch.randint(self._known, self._order.shape, generator=self._random))
             self._rate.fill_(1 / (1 + _MEMORY * iteration))
         self._at.fill_(at)
         return self._steps - at
+
+    def _learn(self) -> None:
+        """Draw parameters, correct the network's values there, remember what is an answer."""
+        z = self.sampling.draw()
+        found = settled(self.system, self.anchors, z, self.nodal.values(z), self.tolerance, self.rounds)
+        self.fresh.append(float(found.first.mean()))
+        good = (found.last <= self.wrong).cpu()
+        self._remember(z[good], found.u[good.to(found.u.device)])
 
     def _remember(self, z: Tensor, u: Tensor) -> None:
         """Coordinates of answers (S, N); the oldest parameters of a full pool give way."""
