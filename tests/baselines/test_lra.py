@@ -1,8 +1,12 @@
+import sys
+
 import pytest
 import torch
 from strong_cases import jacobian_by_differences, loss_of
 
 from pcpinn import PcpinnError
+from pcpinn.train import Adam, Stopping, train
+from pcpinn.train.adam import Fused
 
 
 def gradients(loss):
@@ -58,3 +62,49 @@ def test_groups_are_equations_and_conditions():
     loss.adapt(0)
     equations, *others = (float(w) * part.item() for w, part in zip(loss.weights, loss.part_losses(), strict=True))
     assert [g.item() for g in loss.groups()] == pytest.approx([equations, sum(others)])
+
+
+def test_weights_within_the_steps_are_those_between_them():
+    """Adam takes the gradients of the parts once, for the weights and for its step; others are asked before each step."""
+    found = []
+    for by_gradient in (True, False):
+        loss = loss_of("lra", every=1, width=4, depth=1)
+        adam, state = Adam(), Adam().start(loss, 0)
+        loss.begin(by_gradient)
+        losses = []
+        for iteration in range(5):
+            assert loss.adapt(iteration) == (sys.maxsize if by_gradient else 1)
+            losses.append(adam.step(loss, state))
+        found.append((loss.theta.detach(), loss.weights, torch.tensor(losses)))
+    assert float((found[0][1] - 1).abs().max()) > 0.1
+    for ours, known in zip(*found, strict=True):
+        torch.testing.assert_close(ours, known, rtol=1e-9, atol=1e-12)
+
+
+def test_a_training_by_adam_asks_within_its_steps(monkeypatch):
+    loss, asked = loss_of("lra", every=1, width=4, depth=1), []
+    monkeypatch.setattr(type(loss), "loss", lambda self: asked.append(1))
+    assert loss.changing() == []
+    train(loss, Adam(), Stopping(iterations=3))
+    assert not asked
+    assert loss.changing()[0] is loss.weights
+    assert (loss.weights[1:] != 1).all()
+
+
+def test_twenty_steps_in_a_graph_change_the_weights_as_one_by_one(monkeypatch):
+    """A graph is replaced by the work that it would replay; warming up leaves the weights as they were."""
+    monkeypatch.setattr("pcpinn.train.graph.capture", lambda work: work)
+    monkeypatch.setattr("pcpinn.train.graph.warm_up", lambda work: [work() for _ in range(3)])
+    single, batched = (loss_of("lra", every=1, width=4, depth=1) for _ in range(2))
+    adam = Adam()
+    for loss in (single, batched):
+        loss.begin(True)
+    state = adam.start(single, 0)
+    steps = Fused(adam, batched, adam.start(batched, 0), at_once=4)
+    assert steps.try_out()
+    assert torch.equal(batched.weights, torch.ones(5, dtype=batched.weights.dtype))
+    version = batched.weights._version
+    together = steps(4) + steps(4)
+    assert batched.weights._version > version
+    assert together == pytest.approx([adam.step(single, state) for _ in range(8)], rel=1e-5)
+    torch.testing.assert_close(batched.weights, single.weights, rtol=1e-4, atol=0)

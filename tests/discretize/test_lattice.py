@@ -5,12 +5,15 @@ import pytest
 import torch
 
 import pcpinn as pc
+from pcpinn.catalog.prepared import read_prepared, write_prepared
+from pcpinn.catalog.task import catalog_task
 from pcpinn.discretize.lattice import lattice_of
 from pcpinn.mesh.along_lattice import mesh_along
-from pcpinn.mesh.generate import generate_mesh
 from pcpinn.solve.adapt.level import Elements
 from pcpinn.solve.adapt.limits import Limits
-from pcpinn.solve.adapt.unseen import along_pixels
+from pcpinn.solve.adapt.unseen import along_pixels, pixels_of
+from pcpinn.solve.method import METHODS
+from pcpinn.solve.settings import resolve
 
 PIXELS = np.random.default_rng(3).integers(0, 2, (12, 8))
 
@@ -80,11 +83,27 @@ def test_fewer_cells_than_the_pixels_need_are_kept_to():
     assert mesh.cell_count <= free.cell_count / 2
 
 
-def test_first_meshes_follow_pixels_and_stay_what_they_are_without():
-    elements, limits = Elements(3, "lagrange", 8), Limits(100.0)
-    gridded, plain = problem(pixels), problem(lambda x: 1 + x[0] ** 2)
-    even = generate_mesh(plain.domain, cells=(8, 3))
-    assert along_pixels(plain, even, elements, limits, 8) is even
-    mesh = along_pixels(gridded, even, elements, limits, 8)
-    assert set(np.round(lattice_of(gridded).lines[0], 6)) <= set(np.round(mesh.nodes[:, 0], 6))
-    assert mesh.cell_count > even.cell_count
+def over_time(coefficient):
+    domain = pc.Rectangle((-1, 0), (2, 1))
+    sides = {name: pc.Dirichlet(0.0) for name in domain.boundary_names}
+    given = {"flux": lambda x, u: coefficient(x) * u.grad, "source": lambda x, u: -1.0, "boundary": sides}
+    sides["initial"] = pc.Initial(0.0)
+    return pc.Problem(domain.over(0, 1), density=lambda x, u: u.value, **given)
+
+
+def test_first_meshes_of_marches_follow_pixels():
+    elements, limits, settings = Elements(3, "lagrange", 8), Limits(100.0), resolve(METHODS.find("pcpinn"), True, {})
+    assert pixels_of(over_time(lambda x: 1 + x[0] ** 2), settings) is None
+    assert pixels_of(problem(pixels), settings) is None
+    lattice = pixels_of(over_time(pixels), settings)
+    even, mesh = along_pixels(over_time(pixels), lattice, elements, limits)
+    assert set(np.round(lattice.lines[0], 6)) <= set(np.round(mesh.nodes[:, 0], 6))
+    assert mesh.cell_count >= even.cell_count
+
+
+def test_a_prepared_march_makes_such_a_mesh_where_it_is_solved(tmp_path):
+    task = catalog_task("heat2d-vc", "accuracy", {}, reference=False)
+    write_prepared(task, tmp_path / "a.pcpinn")
+    assert read_prepared(tmp_path / "a.pcpinn", {}).mesh is None
+    write_prepared(catalog_task("heat2d-vc", "quick", {}, reference=False), tmp_path / "b.pcpinn")
+    assert read_prepared(tmp_path / "b.pcpinn", {}).mesh is not None

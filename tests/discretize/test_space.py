@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+import torch
 from cases import BOXES, grid
 
-from pcpinn import Disk, Field, Interval, Rectangle
+from pcpinn import Ball, Box, Disk, Field, Interval, Rectangle
+from pcpinn.discretize.batches import facet_batch
 from pcpinn.discretize.space import ScalarSpace, Space
 from pcpinn.mesh.generate import generate_mesh
 
-DEGREES = [(d, k) for d in (1, 2, 3) for k in (1, 2, 3, 4) if d < 3 or k < 3]
+DEGREES = [(d, k) for d in (1, 2, 3) for k in (1, 2, 3, 4)]
 SQUARE_WITH_HOLE = Rectangle((0, 0), (1, 1)) - Disk((0.5, 0.5), 0.2, name="hole")
 
 
@@ -152,3 +154,41 @@ def test_quadrature_integrates_polynomials_of_its_order(dimension, order):
     total = (rule.dx * rule.x[..., 0] ** power).sum()
     assert total == pytest.approx(np.prod((upper - lower)[1:]) / (power + 1), rel=1e-12)
     np.testing.assert_allclose(rule.dx.sum(), np.prod(upper - lower))
+
+
+def test_faces_of_curved_tetrahedra():
+    """Gauss's theorem for the position: the flux of x through the boundary is three times the volume, in every cell's map."""
+    domain = Box((-1, -1, -1), (1, 1, 1), name="outer") - Ball((0.1, 0, 0), 0.5, name="hole")
+    mesh = generate_mesh(domain, size=1.0)
+    assert mesh.curved
+    space = Space(mesh, (Field("u"),), 3, 7)
+    batches = {name: facet_batch(space, mesh.facets(name)) for name in ("outer", "hole")}
+    through = sum(float((b.dx * (b.x * b.normals).sum(dim=2)).sum()) for b in batches.values())
+    assert through == pytest.approx(3 * space.quadrature.dx.sum(), rel=1e-12)
+    hole = batches["hole"]
+    assert float(hole.dx.sum()) == pytest.approx(4 * np.pi * 0.25, rel=3e-3)
+    inward = (hole.normals * (torch.tensor([0.1, 0, 0]) - hole.x)).sum(dim=2) / 0.5
+    assert float(inward.min()) > 0.97
+    # values and gradients of a linear function
+    u = torch.from_numpy(space.unknown_nodes @ [1.0, -2.0, 3.0])
+    state = hole.state(u).reshape(*hole.dx.shape, 4)
+    assert torch.allclose(state[..., 0], hole.x @ torch.tensor([1.0, -2.0, 3.0], dtype=hole.x.dtype), atol=1e-12)
+    assert torch.allclose(
+        state[..., 1:], torch.tensor([1.0, -2.0, 3.0], dtype=hole.x.dtype).expand_as(hole.x), atol=1e-10
+    )
+
+
+def test_points_in_curved_tetrahedra_are_found():
+    ball = Ball((0, 0, 0), 1.0)
+    space = ScalarSpace(generate_mesh(ball, size=0.5), 2)
+    random = np.random.default_rng(0)
+    X = random.dirichlet(np.ones(4), size=2000)[:, 1:].T
+    cells = random.integers(space.mesh.cell_count, size=2000).astype(np.int32)
+    x = space.mesh.skfem.mapping().F(X[:, :, None], cells)[:, :, 0].T
+    found, at = space.locate(x)
+    back = space.mesh.skfem.mapping().F(at[:, :, None], found.astype(np.int32))[:, :, 0].T
+    np.testing.assert_allclose(back, x, atol=1e-9)
+    assert np.minimum(at.min(axis=0), 1 - at.sum(axis=0)).min() > -0.01
+    u = space.nodes @ [1.0, 2.0, -1.0]
+    beyond = x / np.linalg.norm(x, axis=1, keepdims=True)  # on the sphere: outside of some cells by a little
+    np.testing.assert_allclose(space.interpolate(u, beyond), beyond @ [1.0, 2.0, -1.0], atol=1e-9)

@@ -8,10 +8,9 @@ import pytest
 import skfem
 from mesh_files import CUBE, GMSH41, SQUARE, flat3, save
 
-from pcpinn.errors import PcpinnWarning
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.mesh.read import read_mesh
-from pcpinn.problem.shapes import Disk, Interval
+from pcpinn.problem.shapes import Ball, Disk, Interval
 
 
 def sides(mesh):
@@ -102,11 +101,17 @@ def test_second_order_cells_without_curvature_become_straight(tmp_path):
     assert len(found.nodes) == len(SQUARE.nodes)
 
 
-def test_curved_tetrahedra_are_straightened_with_a_warning(tmp_path):
+def test_second_order_tetrahedra_stay_curved(tmp_path):
     nodes, cells = second_order(CUBE, [(0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)])
     meshio.Mesh(nodes, [("tetra10", cells)]).write(tmp_path / "flat.vtu")
     assert read_mesh(tmp_path / "flat.vtu").cells.shape == CUBE.cells.shape
-    nodes[-1] += 0.01
-    meshio.Mesh(nodes, [("tetra10", cells)]).write(tmp_path / "bent.vtu")
-    with pytest.warns(PcpinnWarning, match="straight"):
-        assert read_mesh(tmp_path / "bent.vtu").cells.shape == CUBE.cells.shape
+    ball = generate_mesh(Ball((0, 0, 0), 1), size=0.4)
+    meshio.Mesh(ball.nodes, [("tetra10", ball.cells)]).write(tmp_path / "ball.vtu")
+    found = read_mesh(tmp_path / "ball.vtu")
+    assert found.curved
+    assert volume(found) == pytest.approx(4 / 3 * math.pi, rel=3e-3)
+    assert volume(found) == pytest.approx(volume(ball), rel=1e-12)
+
+
+def volume(mesh):
+    return skfem.Basis(mesh.skfem, skfem.ElementTetP1(), intorder=4).dx.sum()

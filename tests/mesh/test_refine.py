@@ -30,11 +30,12 @@ MESHES = {
     "curved": lambda: generate_mesh(PLATE, size=0.4, curved=True),
     "disk": lambda: generate_mesh(Disk((0, 0), 1.0, name="rim"), size=0.7, curved=True),
     "box": lambda: generate_mesh(Box((0, 0, 0), (1, 2, 3)), cells=(2, 2, 3)),
-    "ball": lambda: generate_mesh(Ball((0, 0, 0), 1.0, name="rim"), size=0.8),
+    "ball": lambda: generate_mesh(Ball((0, 0, 0), 1.0, name="rim"), size=0.8, curved=False),
+    "round ball": lambda: generate_mesh(Ball((0, 0, 0), 1.0, name="rim"), size=0.4),
     "line in time": lambda: generate_mesh(Interval(0, 1).over(0, 2), cells=3, steps=4),
     "square in time": lambda: generate_mesh(Rectangle((0, 0), (1, 1)).over(0, 2), cells=(2, 2), steps=3),
 }
-CURVED = ("curved", "disk")
+CURVED = ("curved", "disk", "round ball")
 
 
 @cache
@@ -63,7 +64,9 @@ def test_boundaries_keep_names_and_places(name):
     for side in coarse.boundary_names:
         assert len(fine.boundaries[side]) == 2 ** (d - 1) * len(coarse.boundaries[side])
         if d > 1:
-            assert side_measure(fine, side) == pytest.approx(side_measure(coarse, side), rel=1e-8)
+            # areas of curved faces are no integrals of polynomials
+            close = 1e-5 if name == "round ball" else 1e-8
+            assert side_measure(fine, side) == pytest.approx(side_measure(coarse, side), rel=close)
         ends = [m.nodes[np.unique(m.boundaries[side])] for m in (coarse, fine)]
         for lowest_or_highest in (np.min, np.max):
             if name not in CURVED:
@@ -84,7 +87,7 @@ def test_straight_children_are_of_one_size_and_lie_in_their_parents(name):
     assert np.all(steps[..., -1] > -1e-12)
 
 
-@pytest.mark.parametrize("name", CURVED)
+@pytest.mark.parametrize("name", [n for n in CURVED if n != "round ball"])
 def test_curves_are_kept(name):
     """Every node of a child lies where the parent's quadratic map puts it; neighbours share their middle nodes."""
     coarse, fine = pair(name)

@@ -5,8 +5,9 @@ import torch
 
 from pcpinn.network.activations import ACTIVATIONS
 from pcpinn.network.adaptive import GAAF, LAAF
-from pcpinn.network.jets import all_pairs, jet_of, times
+from pcpinn.network.jets import jet_of, times
 from pcpinn.network.recipe import MLP, Place
+from pcpinn.network.seconds import Seconds, all_pairs
 from pcpinn.network.subdomains import FBPINN
 
 PLACE = Place([0.0, -1.0, 2.0], [2.0, 1.0, 5.0], 2, kinks=((0.7,), (), ()), corners=((3.0, 2.0, 6.0),), start=1e-2)
@@ -50,7 +51,7 @@ def test_jets_and_their_gradients_are_those_of_automatic_differentiation(name):
     with torch.no_grad():
         network.theta.add_(0.1 * torch.randn(len(network.theta), generator=torch.Generator().manual_seed(1)))
     x, pairs = points_of(place), all_pairs(len(place.lower))
-    jet = network.jets(x, pairs)(network.theta)
+    jet = network.jets(x, Seconds(pairs))(network.theta)
     known = by_reverse_mode(network, network.theta, x, pairs)
     torch.testing.assert_close(jet, known, rtol=1e-12, atol=1e-12 * float(known.detach().abs().max()))
     weights = torch.randn(jet.shape, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
@@ -61,15 +62,56 @@ def test_jets_and_their_gradients_are_those_of_automatic_differentiation(name):
 def test_some_pairs_alone():
     recipe, place = NETWORKS["mlp tanh"]
     network, x = recipe.build(place, 3, torch.float64), points_of(place)
-    full, pairs = network.jets(x, all_pairs(3))(network.theta), all_pairs(3)
+    full, pairs = network.jets(x, Seconds.all(3))(network.theta), all_pairs(3)
     for some in ((), ((0, 0), (1, 1)), ((0, 1), (2, 2))):
-        own = network.jets(x, some)(network.theta)
+        own = network.jets(x, Seconds(some))(network.theta)
         wanted = torch.cat([full[:4], *(full[4 + pairs.index(p)][None] for p in some)])
         torch.testing.assert_close(own, wanted, rtol=1e-13, atol=1e-13)
 
 
 def test_product():
-    x, pairs = points_of(Place([0.0, 1.0], [1.0, 2.0], 1)), all_pairs(2)
+    x, pairs = points_of(Place([0.0, 1.0], [1.0, 2.0], 1)), Seconds.all(2)
     f, g = (lambda p: torch.sin(p[:, :1] * p[:, 1:])), (lambda p: torch.exp(p[:, :1]) + p[:, 1:] ** 3)
     product = times(jet_of(f, x, pairs), jet_of(g, x, pairs), 2, pairs)
     torch.testing.assert_close(product, jet_of(lambda p: f(p) * g(p), x, pairs), rtol=1e-12, atol=1e-12)
+
+
+def summed(full, d, weights):
+    """The jet with one row for all second derivatives, of one with a row for each."""
+    rows = sum(c * full[1 + d + k] for k, c in enumerate(weights))
+    return torch.cat([full[: 1 + d], rows[None]])
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_sum_and_its_gradient_are_those_of_its_parts(name):
+    recipe, place = NETWORKS[name]
+    network, x, d = recipe.build(place, 3, torch.float64), points_of(place), len(place.lower)
+    weights = tuple(1.0 - 0.4 * k for k in range(len(all_pairs(d))))
+    known = summed(network.jets(x, Seconds.all(d))(network.theta), d, weights)
+    jet = network.jets(x, Seconds(all_pairs(d), weights))(network.theta)
+    torch.testing.assert_close(jet, known, rtol=1e-12, atol=1e-12 * float(known.detach().abs().max()))
+    by = torch.randn(jet.shape, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    ours, theirs = (torch.autograd.grad((by * j).sum(), network.theta)[0] for j in (jet, known))
+    torch.testing.assert_close(ours, theirs, rtol=1e-11, atol=1e-12 * float(theirs.abs().max()))
+
+
+def test_a_sum_can_be_differentiated_twice():
+    recipe, place = NETWORKS["mlp tanh"]
+    network, x = recipe.build(place, 3, torch.float64), points_of(place)
+    pairs, weights = ((0, 0), (1, 2)), (1.0, -0.3)
+    found = []
+    for seconds in (Seconds(pairs, weights), Seconds(pairs)):
+        jet = network.jets(x, seconds)(network.theta)
+        jet = jet if seconds.summed else summed(jet, 3, weights)
+        (gradient,) = torch.autograd.grad((jet**2).sum(), network.theta, create_graph=True)
+        found.append(torch.autograd.grad((gradient**2).sum(), network.theta)[0])
+    torch.testing.assert_close(*found, rtol=1e-10, atol=1e-10 * float(found[1].abs().max()))
+
+
+def test_product_with_a_sum():
+    x, weights = points_of(Place([0.0, 1.0], [1.0, 2.0], 1)), (1.0, 0.5, -0.25)
+    f, g = (lambda p: torch.sin(p[:, :1] * p[:, 1:])), (lambda p: torch.exp(p[:, :1]) + p[:, 1:] ** 3)
+    one = Seconds(all_pairs(2), weights)
+    product = times(jet_of(f, x, one), jet_of(g, x, one), 2, one)
+    known = summed(jet_of(lambda p: f(p) * g(p), x, Seconds.all(2)), 2, weights)
+    torch.testing.assert_close(product, known, rtol=1e-12, atol=1e-12)

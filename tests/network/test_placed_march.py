@@ -11,7 +11,7 @@ from pcpinn.network.placed_march import PlacedMarch
 
 @pytest.mark.parametrize(("scheme", "order", "window"), [("radau", 3, 1), ("bdf2", 1, 1), ("gauss", 2, 2)])
 @pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("kept", [0, 1e6])
+@pytest.mark.parametrize("kept", [0, 1000, 1e6])
 def test_the_same_values(monkeypatch, scheme, order, window, shared, kept):
     monkeypatch.setattr("pcpinn.network.placed_march._ROWS", 16)
     monkeypatch.setattr("pcpinn.network.placed_march._KEPT", kept)

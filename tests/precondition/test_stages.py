@@ -113,6 +113,22 @@ def test_polynomial_solves_what_a_diagonal_nearly_does():
     assert errors[0] > 10 * errors[1] > 100 * errors[2]
 
 
+@pytest.mark.parametrize(("length", "good"), [(0.01, True), (1e4, False)])
+def test_a_polynomial_of_a_long_step_of_diffusion_is_seen_to_miss_smooth_functions(length, good):
+    """The residual for a random right-hand side hides them."""
+    n = 120
+    line = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(n, n))
+    A = sp.csr_matrix(sp.identity(n * n) + length * (sp.kron(line, sp.identity(n)) + sp.kron(sp.identity(n), line)))
+    tensor = [csr_tensor(sp.csr_matrix(m), torch.complex128, "cpu") for m in (A, A.T)]
+    solver = PolynomialSolver(*tensor, torch.from_numpy(A.diagonal() + 0j))
+    assert solver.error < 0.1
+    smooth = torch.from_numpy(np.outer(*[np.sin(np.pi * np.arange(1, n + 1) / (n + 1))] * 2).reshape(-1) + 0j)
+    missed = float((smooth - solver.solve(tensor[0] @ smooth, False)).norm() / smooth.norm())
+    assert (missed < 0.05) == good
+    assert (solver.left() < 0.05) == good
+    assert good or solver.left() > 0.5
+
+
 def test_singular_steps_are_refused():
     window = window_of(ring(), (4,), "euler", 1, np.array([0.0, 0.1]))
     matrix = window.linearise(random_like(window)[0])

@@ -24,9 +24,10 @@ from ..strong.form import Term, strong_residual
 from ..strong.hard import make_ansatz
 from ..strong.jetted import Jetted, jetted
 from ..strong.local_heads import head_rows
+from ..strong.walls import Walls
 from ..train import Loss, graph
 from ..train.last_layer import head_jacobian
-from .piece import Draw, Piece, RepeatedPiece
+from .piece import Draw, GradientPiece, Piece, RepeatedPiece, part_gradients
 from .recipe import Collocation
 
 EQUATIONS = "equations"
@@ -74,9 +75,11 @@ class StrongLoss(Loss):
         self.name, self.pieces, self.draw, self.seed = name, list(pieces), draw, seed
         self.names = [EQUATIONS, *named, *(extra for piece in pieces for extra in piece.extra)]
         self.pointwise = Pointwise(problem, strong=True)
+        self._walls = Walls(self.terms)
         self.weights = torch.ones(len(self.names), dtype=points.dtype, device=points.device)
         self._changes = {what for piece in pieces for what in piece.changes}
         self._equations = equations
+        self._within: list[GradientPiece] = []
         self.captures = points.device.type == "cuda"
         self._sizes: list[int] | None
         self._graphs: dict[int, tuple[Callable[[], None], list[Tensor]]]
@@ -103,11 +106,15 @@ class StrongLoss(Loss):
         ansatz = None if isinstance(self.seen, Jetted) else self.network.ansatz
         self._located = None if ansatz is None else Located(ansatz, points, self.network.outputs)
 
-    def parts(self) -> list[Tensor]:
-        """Residuals of the equations, of each term, and of what pieces add; not weighted."""
+    def parts(self, together: bool = False) -> list[Tensor]:
+        """Residuals of the equations, of each term, and of what pieces add; not weighted.
+
+        With `together` the terms share their passes through the network, which is less work unless gradients of one are wanted.
+        """
         inside = self.equations() if self._equations is None else self._equations(self)
         extra = [r for piece in self.pieces for r in piece.residuals(self)]
-        return [inside, *(term.residual(self.seen) for term in self.terms), *extra]
+        seen = self._walls.seen(self.seen) if together else self.seen
+        return [inside, *(term.residual(seen) for term in self.terms), *extra]
 
     def equations(self) -> Tensor:
         """The PDE at the points, point by point; the sum of its squares is their mean."""
@@ -116,7 +123,7 @@ class StrongLoss(Loss):
 
     def residual(self) -> Tensor:
         """(m,), differentiable in theta: all parts, times the roots of their weights where there are weights."""
-        parts = self.parts()
+        parts = self.parts(together=True)
         if "weights" in self._changes:
             parts = [w.sqrt() * r for w, r in zip(self.weights, parts, strict=True)]
         return torch.cat(parts)
@@ -126,6 +133,25 @@ class StrongLoss(Loss):
         r = self.residual()
         return self._with_penalties(0.5 * (r @ r))
 
+    def begin(self, by_gradient: bool) -> None:
+        """Let pieces whose turn it is at every step share the gradients that the step takes."""
+        every = [p for p in self.pieces if isinstance(p, GradientPiece) and p.every == 1]
+        alone = all(piece.penalty(self) is None for piece in self.pieces)
+        self._within = every if by_gradient and alone else []
+
+    def changing(self) -> list[Tensor]:
+        """The weights, where pieces change them within steps."""
+        return [self.weights] if self._within else []
+
+    def value_and_gradient(self) -> tuple[Tensor, Tensor]:
+        """The loss and its gradient: a sum of those of all parts, where pieces look at these anyway."""
+        if not self._within:
+            return super().value_and_gradient()
+        losses, gradients = part_gradients(self)
+        for piece in self._within:
+            piece.weigh(self, gradients)
+        return self.weights @ torch.stack(losses), self.weights @ torch.stack(gradients)
+
     def part_losses(self) -> list[Tensor]:
         """0.5 ||r||^2 of each part, not weighted."""
         return [0.5 * (r @ r) for r in self.parts()]
@@ -133,7 +159,8 @@ class StrongLoss(Loss):
     def groups(self) -> list[Tensor]:
         """Weighted: the equations with what pieces add, and all conditions together."""
         # Not as one tensor: the gradient of a group must not run through the others, with zeros.
-        losses = [w * own for w, own in zip(self.weights, self.part_losses(), strict=True)]
+        parts = self.parts(together=True)
+        losses = [w * 0.5 * (r @ r) for w, r in zip(self.weights, parts, strict=True)]
         last = 1 + len(self.terms)
         equations = self._with_penalties(torch.stack([losses[0], *losses[last:]]).sum())
         return [equations, torch.stack(losses[1:last]).sum()] if self.terms else [equations]
@@ -158,7 +185,7 @@ class StrongLoss(Loss):
         """Let pieces whose turn it is change weights and points."""
         waiting = [sys.maxsize]
         for piece in self.pieces:
-            if piece.every:
+            if piece.every and piece not in self._within:
                 if iteration % piece.every == 0:
                     self._replayed(piece, iteration)
                 waiting.append(piece.every - iteration % piece.every)
@@ -178,6 +205,7 @@ class StrongLoss(Loss):
         for z, new in zip(inputs, drawn, strict=True):
             z.copy_(new)
         replay()
+        graph.mark_changed([self.weights])
 
     def random(self, iteration: int) -> np.random.Generator:
         """Random numbers of a piece, the same for a resumed training."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,13 +11,13 @@ from torch import Tensor
 
 from ..errors import PcpinnError
 from ..solve.method import LOSSES, METHODS
-from .piece import Piece, RepeatedPiece, Seen
+from .piece import GradientPiece, Piece, Seen
 from .recipe import Collocation
 from .strong_method import strong_method
 
 
 @dataclass(frozen=True)
-class GradientWeights(RepeatedPiece):
+class GradientWeights(GradientPiece):
     """w_i <- (1 - a) w_i + a max|grad L_r| / mean|grad w_i L_i|, L_r the equations, whose weight stays one."""
 
     every: int = 10
@@ -24,14 +25,12 @@ class GradientWeights(RepeatedPiece):
 
     changes = ("weights",)
 
-    def change(self, loss: Seen, drawn: list[Tensor]) -> None:
-        """Measure the gradients, then move the weights a little."""
-        losses = loss.part_losses()
-        gradients = [torch.autograd.grad(own, loss.theta, retain_graph=True)[0].abs() for own in losses]
+    def weigh(self, loss: Seen, gradients: Sequence[Tensor]) -> None:
+        """Move the weights a little."""
         with torch.no_grad():
-            old, largest = loss.weights[1:], gradients[0].max()
-            sizes = old * torch.stack([g.mean() for g in gradients[1:]])
-            new = (1 - self.rate) * old + self.rate * largest / sizes
+            old, (first, *others) = loss.weights[1:], [g.abs() for g in gradients]
+            sizes = old * torch.stack([g.mean() for g in others])
+            new = (1 - self.rate) * old + self.rate * first.max() / sizes
             old.copy_(torch.where(sizes > 0, new, old))  # a condition that holds exactly keeps its weight
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from ..discretize.pointwise import Pointwise
@@ -19,6 +20,7 @@ class Seen(Protocol):
     """What a piece sees of the loss (`StrongLoss`, which says more of each)."""
 
     network: Network
+    seen: Any
     pointwise: Pointwise
     points: Tensor
     weights: Tensor
@@ -93,3 +95,22 @@ class RepeatedPiece(Piece):
     def adapt(self, loss: Seen, iteration: int) -> None:
         """Draw, then change."""
         self.change(loss, self.draw(loss, iteration))
+
+
+class GradientPiece(RepeatedPiece):
+    """A piece that changes weights by the gradients of all parts. Where each step asks for them, it is asked within the step."""
+
+    def weigh(self, loss: Seen, gradients: Sequence[Tensor]) -> None:
+        """Change the loss's weights in place, by the gradients (p,) of 0.5 ||r||^2 of each part."""
+        raise NotImplementedError
+
+    def change(self, loss: Seen, drawn: list[Tensor]) -> None:
+        """Measure the gradients first."""
+        self.weigh(loss, part_gradients(loss)[1])
+
+
+def part_gradients(loss: Seen) -> tuple[list[Tensor], list[Tensor]]:
+    """0.5 ||r||^2 of each part, not weighted, and their gradients (p,)."""
+    losses = loss.part_losses()
+    gradients = [torch.autograd.grad(own, loss.theta, retain_graph=True)[0] for own in losses]
+    return [own.detach() for own in losses], gradients

@@ -17,6 +17,7 @@ from ..progress import Progress
 from ..solution.folder import mesh_from_tensors, mesh_tensors
 from ..solution.reference import Reference
 from ..solve.adapt.interfaces import Interfaces, interfaces_of
+from ..solve.adapt.unseen import pixels_of
 from ..solve.adapt.wish import Wish
 from ..solve.build import make_mesh
 from ..solve.method import METHODS
@@ -50,15 +51,17 @@ OF_THE_MESH = (  # keys that a prepared file has settled
 def write_prepared(task: AnyTask, path: Path) -> None:
     """Mesh the task's domain and pack everything that its solve needs but the equations.
 
-    Of a family that is the mesh of its truth, too: truth itself is solved where it is needed.
+    Of a family that is the mesh of its truth, too: truth itself is solved where it is needed. Where the solve makes its own first
+    mesh, without a mesher, there is none.
     """
+    mesh: AnyMesh | None
     if isinstance(task, FamilyTask):
         mesh, settings = _of_family(task)
         truth = truth_mesh(task)
     else:
         assert isinstance(task, Task)
         mesh, settings, truth = _of_problem(task), task.settings, None
-    tensors, names = mesh_tensors(mesh)
+    tensors, names = ({}, None) if mesh is None else mesh_tensors(mesh)
     metadata: dict[str, Any] = {
         "prepared": _FORMAT,
         "record": task.record,
@@ -79,11 +82,13 @@ def write_prepared(task: AnyTask, path: Path) -> None:
     write_tensors(path, tensors, metadata)
 
 
-def _of_problem(task: Task) -> AnyMesh:
+def _of_problem(task: Task) -> AnyMesh | None:
     if task.mesh is not None:
         return task.mesh
     adapted = task.settings.run.accuracy is not None  # the first mesh will do
     if adapted and Wish(task.settings).adaptable:
+        if pixels_of(task.problem, task.settings) is not None:
+            return None  # a mesh that follows them is made there
         known = Interfaces() if task.problem.over_time else interfaces_of(task.problem)
         return known.first_mesh(task.problem, task.settings)
     mesh: AnyMesh = (task.settings.method.mesh or make_mesh)(task.problem, task.settings)
@@ -153,7 +158,9 @@ def _read_problem(
     settings, preset = task.settings, str(record["preset"])
     if not own_preset:
         settings = resolve_preset(METHODS.find(method), kept.method, kept.over_time, kept.asked, preset, changes)
-    mesh, reference = mesh_from_tensors(tensors, metadata["mesh"], path), None
+    names, reference = metadata["mesh"], None
+    own = names is None and settings.run.accuracy is not None  # the solve makes its first mesh
+    mesh = None if own else mesh_from_tensors(tensors, names, path)
     if metadata["reference"] is not None:
         facts = {**metadata["reference"], "components": tuple(metadata["reference"]["components"])}
         reference = Reference(

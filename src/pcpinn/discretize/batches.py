@@ -11,6 +11,7 @@ import skfem
 import torch
 from torch import Tensor
 
+from .curved_faces import curved_faces
 from .space import ScalarSpace, Space
 
 _CHUNK_ENTRIES = 4_000_000  # numbers in the largest temporary of one chunk of cells
@@ -115,6 +116,8 @@ def cell_batches(space: Space, first: int = 0, end: int | None = None) -> Iterat
 
 def facet_batch(space: Space, facets: np.ndarray) -> Batch:
     """The given facets of a space's mesh, with outward normals."""
+    if space.mesh.curved and space.mesh.dimension == 3:
+        return _on_curved_faces(space, facets)
 
     def basis_of(scalar: ScalarSpace) -> skfem.FacetBasis:
         return skfem.FacetBasis(space.mesh.skfem, scalar.element, facets=facets, intorder=space.quadrature_order)
@@ -134,6 +137,25 @@ def facet_batch(space: Space, facets: np.ndarray) -> Batch:
         shapes=shapes,
         unknowns=unknowns,
         normals=torch.from_numpy(np.moveaxis(np.asarray(first.normals), 0, -1).copy()),
+    )
+
+
+def _on_curved_faces(space: Space, facets: np.ndarray) -> Batch:
+    faces = curved_faces(space.mesh, facets, space.quadrature_order)
+    made = {}
+    for s in space.scalar:
+        if id(s) not in made:
+            phi, dphi = s.tabulate(faces.X)  # (f, q, b), (f, q, b, 3)
+            gradient = np.einsum("fqbk,kdfq->fqdb", dphi, faces.inverse)
+            made[id(s)] = torch.from_numpy(np.concatenate([phi[:, :, None], gradient], axis=2))
+    return Batch(
+        x=torch.from_numpy(faces.x.copy()),
+        dx=torch.from_numpy(faces.dx),
+        shapes=[made[id(s)] for s in space.scalar],
+        unknowns=[
+            torch.from_numpy(o + s.cell_nodes[faces.cells]) for s, o in zip(space.scalar, space.offsets, strict=False)
+        ],
+        normals=torch.from_numpy(faces.normals),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import skfem
@@ -39,32 +40,41 @@ class LagrangeLine(ElementH1):
         return self._shapes[i](X[0]), self._shapes[i].deriv()(X[0])[None]
 
 
-class CubicTetrahedron(ElementH1):
-    """Nodal element of degree three on tetrahedra: corners, two nodes on each edge, one on each face."""
+class LagrangeTetrahedron(ElementH1):
+    """Nodal element on tetrahedra, of degree three or four: corners, equally spaced nodes on edges, on faces and inside."""
 
     refdom = RefTet
-    nodal_dofs, edge_dofs, facet_dofs = 1, 2, 1
-    maxdeg = 3
-    dofnames = ["u", "u", "u", "u"]  # noqa: RUF012
-    _exponents = np.array([(i, j, k) for i in range(4) for j in range(4 - i) for k in range(4 - i - j)])
+    nodal_dofs = 1
 
-    def __init__(self) -> None:
+    def __init__(self, degree: int) -> None:
+        k = self.maxdeg = degree
+        self.edge_dofs, self.facet_dofs = k - 1, (k - 1) * (k - 2) // 2
+        self.interior_dofs = (k - 1) * (k - 2) * (k - 3) // 6
+        self.dofnames = ["u"] * (1 + self.edge_dofs + self.facet_dofs + self.interior_dofs)
         corners = np.vstack([np.zeros(3), np.eye(3)])
-        on_edges = [(2 * corners[a] + corners[b]) / 3 for e in RefTet.edges for a, b in (e, e[::-1])]
-        on_faces = [corners[list(face)].mean(axis=0) for face in RefTet.facets]
-        self.doflocs = np.vstack([corners, on_edges, on_faces])
+        # Cells agree on the order of nodes along edges and on faces, since their corners are in ascending order.
+        parts = ([*RefTet.edges], [*RefTet.facets], [range(4)])
+        inside = [_within(k, len(own)) @ corners[list(own)] for part in parts for own in part]
+        self.doflocs = np.vstack([corners, *inside])
+        of = range(k + 1)
+        self._exponents = np.array([p for p in product(of, of, of) if sum(p) <= k])
         self._coefficients = np.linalg.inv(self._monomials(self.doflocs.T)[0])  # (monomials, nodes)
 
     def _monomials(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Values (..., 20) and gradients (3, ..., 20) at X (3, ...)."""
-        powers = [np.stack([x**n for n in range(4)]) for x in X]
-        slopes = [np.stack([n * x ** max(n - 1, 0) for n in range(4)]) for x in X]
-        parts = [
-            [(slopes if axis == own else powers)[own][self._exponents[:, own]] for own in range(3)] for axis in range(3)
+        """Values (..., m) and gradients (3, ..., m) at X (3, ...)."""
+        of = range(self.maxdeg + 1)
+        powers = [np.stack([x**n for n in of], axis=-1)[..., self._exponents[:, own]] for own, x in enumerate(X)]
+        slopes = [
+            np.stack([n * x ** max(n - 1, 0) for n in of], axis=-1)[..., self._exponents[:, own]]
+            for own, x in enumerate(X)
         ]
-        value = np.prod([powers[own][self._exponents[:, own]] for own in range(3)], axis=0)
-        gradient = np.stack([np.prod(part, axis=0) for part in parts])
-        return np.moveaxis(value, 0, -1), np.moveaxis(gradient, 1, -1)
+        (a, b, c), (da, db, dc) = powers, slopes
+        return a * b * c, np.stack([da * b * c, a * db * c, a * b * dc])
+
+    def tabulate(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values (..., b) and gradients (3, ..., b) of all shape functions at reference points X (3, ...)."""
+        value, gradient = self._monomials(X)
+        return value @ self._coefficients, gradient @ self._coefficients
 
     def lbasis(self, X: np.ndarray, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Value and gradient of shape function i at reference points X (3, ...)."""
@@ -72,6 +82,12 @@ class CubicTetrahedron(ElementH1):
             self._index_error()
         value, gradient = self._monomials(X)
         return value @ self._coefficients[:, i], gradient @ self._coefficients[:, i]
+
+
+def _within(degree: int, corners: int) -> np.ndarray:
+    """(n, corners) barycentric coordinates of the equally spaced nodes inside a simplex, those next to its first corner first."""
+    inside = [p for p in product(range(1, degree), repeat=corners) if sum(p) == degree]
+    return np.array(inside[::-1], dtype=float).reshape(-1, corners) / degree
 
 
 _LAGRANGE = {
@@ -85,7 +101,8 @@ _LAGRANGE = {
     (2, 4): skfem.ElementTriP4,
     (3, 1): skfem.ElementTetP1,
     (3, 2): skfem.ElementTetP2,
-    (3, 3): CubicTetrahedron,
+    (3, 3): lambda: LagrangeTetrahedron(3),
+    (3, 4): lambda: LagrangeTetrahedron(4),
 }
 
 
@@ -146,4 +163,4 @@ def _is_nodal(element: Element, dimension: int) -> bool:
 
 
 ELEMENTS: Registry[ElementFamily] = Registry("element", "elements")
-LAGRANGE = ELEMENTS.register(ElementFamily("lagrange", _lagrange, {1: 4, 2: 4, 3: 3}))
+LAGRANGE = ELEMENTS.register(ElementFamily("lagrange", _lagrange, {1: 4, 2: 4, 3: 4}))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..mesh.bisect import split_at_longest
-from ..mesh.check_curved import lowest_determinants
 from ..mesh.mesh import Mesh
+from ..mesh.quadratic import lowest_determinants
 from ..mesh.subdivide import edge_table, subdivided
 from ..mesh.topology import edges_of, facets_of
 from .jumps import Values, jumps_between

@@ -6,24 +6,27 @@ import numpy as np
 from scipy.special import roots_jacobi
 from skfem.element import Element
 from skfem.quadrature import get_quadrature
-from skfem.refdom import RefTri
+from skfem.refdom import RefTet, RefTri
 
-_TABLES = 19  # the highest order that scikit-fem tabulates on triangles
+_TABLES = {RefTri: 19, RefTet: 9}  # the highest orders that scikit-fem tabulates
 
 
 def quadrature_of(element: Element, order: int) -> tuple[np.ndarray, np.ndarray]:
     """Points (d, q) and weights (q,) in the reference cell of an element, exact for polynomials of this degree."""
-    if element.refdom is RefTri and order > _TABLES:
-        return _collapsed(order)
+    if order > _TABLES.get(element.refdom, order):
+        return _collapsed(order, element.refdom.dim())
     points, weights = get_quadrature(element, order)
     return points, weights
 
 
-def _collapsed(order: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss rules on a square whose one side is collapsed to a corner of the triangle; its Jacobian is a Jacobi weight."""
+def _collapsed(order: int, dimension: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss rules on a square or cube, collapsed to a corner along its last axes; their Jacobians are Jacobi weights."""
     n = order // 2 + 1
-    s, along = roots_jacobi(n, 0.0, 0.0)
-    t, across = roots_jacobi(n, 1.0, 0.0)
-    s, t = (1 + s) / 2, (1 + t) / 2
-    points = np.stack([np.outer(s, 1 - t).ravel(), np.broadcast_to(t, (n, n)).ravel()])
-    return points, np.outer(along, across).ravel() / 8
+    points, weights = np.zeros((0, 1)), np.ones(1)
+    for k in range(dimension):  # of the next dimension: the last simplex shrinks along the new axis
+        t, w = roots_jacobi(n, float(k), 0.0)
+        t, w = (1 + t) / 2, w / 2 ** (k + 1)
+        shrunk = (points[:, :, None] * (1 - t)).reshape(k, n * points.shape[1])
+        points = np.vstack([shrunk, np.tile(t, points.shape[1])])
+        weights = np.outer(weights, w).ravel()
+    return points, weights

@@ -13,8 +13,10 @@ from skfem.mapping import Mapping, MappingIsoparametric
 
 from ..mesh.mesh import Mesh
 from ..problem.field import Field
-from .elements import ELEMENTS
+from .elements import ELEMENTS, LagrangeTetrahedron
 from .quadrature import quadrature_of
+
+_BENT = 5  # curved tetrahedra that are tried for a point, of those that would fit best if they were straight
 
 
 class ScalarSpace:
@@ -39,6 +41,9 @@ class ScalarSpace:
 
     def tabulate(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Shape functions and reference gradients at points X (d, ...): (..., b) and (..., b, d)."""
+        if isinstance(self.element, LagrangeTetrahedron):  # all at once: each of them takes as long
+            value, gradient = self.element.tabulate(X)
+            return value, np.moveaxis(gradient, 0, -1)
         values, gradients = zip(*(self.element.lbasis(X, i) for i in range(self.cell_nodes.shape[1])), strict=True)
         shape = X.shape[1:]
         phi = np.stack([np.broadcast_to(v, shape) for v in values], axis=-1)
@@ -90,19 +95,37 @@ class ScalarSpace:
         missed = np.linalg.norm(back - x, axis=1) > 1e-6 * np.ptp(self.nodes, axis=0).max()
         return missed | (np.minimum(X.min(axis=0), 1 - X.sum(axis=0)) < -beside)
 
+    @cached_property
+    def _flat(self) -> Mapping:
+        """The map of straight cells with the same corners."""
+        return Mesh(self.mesh.nodes, self.mesh.vertices).skfem.mapping()
+
     def _locate(self, x: np.ndarray, candidates: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        mapping = self.mesh.skfem.mapping()
-        d, k = self.mesh.dimension, min(candidates, len(self.mesh.cells))
+        mapping, k = self.mesh.skfem.mapping(), min(candidates, len(self.mesh.cells))
         near = self._tree.query(x, k)[1].reshape(len(x), k)
+        if not (self.mesh.curved and self.mesh.dimension == 3):
+            return self._searched(mapping, x, near)
+        # Nearly all tetrahedra of a curved mesh are straight, the others nearly: what fits best is found among straight ones.
+        cells, _, flat = self._searched(self._flat, x, near)
+        reference, inside = self.fitted(x, cells)
+        left = np.flatnonzero(inside < -1e-10)
+        if len(left):
+            fits = [_inside(_inverse_map(self._flat, x[left].T[:, :, None], column)) for column in near[left].T]
+            best = np.take_along_axis(near[left], np.argsort(-np.stack(fits, axis=1), axis=1)[:, :_BENT], axis=1)
+            cells[left], reference[:, left], inside[left] = self._searched(mapping, x[left], best)
+        return cells, reference, np.maximum(inside, flat)
+
+    def _searched(self, mapping: Mapping, x: np.ndarray, near: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Cells, coordinates, and how far inside points (n, d) lie, of candidates (n, k)."""
         best = np.full(len(x), -np.inf)
         cells = near[:, 0].copy()
-        reference = np.zeros((d, len(x)))
+        reference = np.zeros((self.mesh.dimension, len(x)))
         for column in near.T:
             open_ = np.flatnonzero(best < -1e-10)
             if not len(open_):
                 break
             X = _inverse_map(mapping, x[open_].T[:, :, None], column[open_])
-            inside = np.minimum(X.min(axis=0), 1 - X.sum(axis=0))
+            inside = _inside(X)
             better = inside > best[open_]
             at = open_[better]
             best[at], cells[at], reference[:, at] = inside[better], column[at], X[:, better]
@@ -111,7 +134,7 @@ class ScalarSpace:
     def fitted(self, x: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates (d, n) of points (n, d) in given cells (n,), and how far inside they lie (n,): negative outside."""
         X = _inverse_map(self.mesh.skfem.mapping(), x.T[:, :, None], cells)
-        return X, np.minimum(X.min(axis=0), 1 - X.sum(axis=0))
+        return X, _inside(X)
 
     def interpolation(self, x: np.ndarray) -> sp.csr_matrix:
         """(m, n): from nodal values to values at points x (m, d)."""
@@ -130,12 +153,22 @@ def _inverse_map(mapping: Mapping, x: np.ndarray, cells: np.ndarray) -> np.ndarr
     cells = cells.astype(np.int32)
     d = x.shape[0]
     X = np.full((d, x.shape[1], 1), 1 / (d + 1))
+    open_ = np.arange(x.shape[1])
     for _ in range(8 if isinstance(mapping, MappingIsoparametric) else 1):
-        dX = np.einsum("ijck,jck->ick", mapping.invDF(X, cells), x - mapping.F(X, cells))
-        X = X + dX
-        if np.abs(dX).max() < 1e-13:
+        at, own = X[:, open_], cells[open_]
+        dX = np.einsum("ijck,jck->ick", mapping.invDF(at, own), x[:, open_] - mapping.F(at, own))
+        X[:, open_] = at + dX
+        size = np.abs(dX).max(axis=(0, 2))
+        if size.max() < 1e-13:
             break
+        if d == 3:  # most are straight, and there after a step
+            open_ = open_[size >= 1e-13]
     return X[:, :, 0]
+
+
+def _inside(X: np.ndarray) -> np.ndarray:
+    """(n,) how far inside the reference cell points (d, n) lie: negative outside."""
+    return np.asarray(np.minimum(X.min(axis=0), 1 - X.sum(axis=0)))
 
 
 @dataclass(frozen=True)
@@ -167,8 +200,9 @@ class Space:
         by_degree = {k: ScalarSpace(mesh, k, element) for k in sorted(set(degrees))}
         self.scalar = [by_degree[k] for f, k in zip(fields, degrees, strict=True) for _ in range(f.components)]
         self.offsets = np.concatenate([[0], np.cumsum([s.size for s in self.scalar])]).astype(np.int64)
-        # Exact for mass matrices on straight cells; one more order for coefficients, two for curved cells.
-        self.quadrature_order = quadrature_order or 2 * max(degrees) + (2 if mesh.curved else 1)
+        # Exact for mass matrices on straight cells; one more order for coefficients, two for curved triangles: on tetrahedra
+        # the rule of order 7 has positive weights, and that of order 8 has not.
+        self.quadrature_order = quadrature_order or 2 * max(degrees) + (2 if mesh.curved and mesh.dimension == 2 else 1)
 
     @property
     def size(self) -> int:

@@ -134,13 +134,13 @@ def unseen_cells(
     lines = lines_through(mesh.dimension, len(cells), seed, inside)
     predict = polynomial(X, lines.reshape(len(lines), -1))  # (l s, q)
     floor = _floor(values, mesh)
-    low, high = _ranges(values, mesh, X, cells)
+    low, high = ranges(values, mesh, X, cells)
     step = max(1, _CHUNK // len(predict))
     for start in range(0, len(cells), step):
         part = slice(start, start + step)
         own = cells[part]
-        rule = values(_at(mesh, own, X)).reshape(len(own), X.shape[1], -1)
-        dense = values(_at(mesh, own, lines.reshape(len(lines), -1))).reshape(len(own), -1, rule.shape[-1])
+        rule = values(at_places(mesh, own, X)).reshape(len(own), X.shape[1], -1)
+        dense = values(at_places(mesh, own, lines.reshape(len(lines), -1))).reshape(len(own), -1, rule.shape[-1])
         size = np.maximum(np.abs(dense).max(axis=1), np.abs(rule).max(axis=1))
         size = np.where(size > floor, size, np.inf)
         misfit = np.abs(dense - np.einsum("sq,cqv->csv", predict, rule)).max(axis=1)
@@ -152,14 +152,14 @@ def unseen_cells(
     return result
 
 
-def _ranges(values: Values, mesh: Mesh, X: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def ranges(values: Values, mesh: Mesh, X: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(m, v) each: the least and the largest values at the rule's points of some cells and all that share a vertex with them."""
     near = np.isin(mesh.vertices, mesh.vertices[cells]).any(axis=1)
     among, found = np.flatnonzero(near), []
     step = max(1, _CHUNK // X.shape[1])
     for start in range(0, len(among), step):
         own = among[start : start + step]
-        rule = values(_at(mesh, own, X)).reshape(len(own), X.shape[1], -1)
+        rule = values(at_places(mesh, own, X)).reshape(len(own), X.shape[1], -1)
         found.append((rule.min(axis=1), rule.max(axis=1)))
     lows, highs = (np.concatenate(part) for part in zip(*found, strict=True))
     low = np.full((len(mesh.nodes), lows.shape[1]), np.inf)
@@ -210,7 +210,7 @@ def spread(values: Values, mesh: Mesh, cells: np.ndarray) -> np.ndarray:
     """
     lines = lines_through(mesh.dimension, len(cells), 0)
     floor = _floor(values, mesh)
-    size = np.abs(values(_at(mesh, cells, lines.reshape(len(lines), -1)))).reshape(len(cells), -1, len(floor))
+    size = np.abs(values(at_places(mesh, cells, lines.reshape(len(lines), -1)))).reshape(len(cells), -1, len(floor))
     mean = size.mean(axis=1)
     harmonic = 1 / (1 / np.maximum(size, np.where(floor > 0, floor, 1.0))).mean(axis=1)
     return np.asarray(np.where(mean > floor, mean / harmonic - 1, 0.0).max(axis=1))
@@ -238,7 +238,9 @@ def lines_through(d: int, cells: int, seed: int, inside: float = INSIDE) -> np.n
 def polynomial(X: np.ndarray, at: np.ndarray) -> np.ndarray:
     """(s, q): from values at points X (d, q) to those at other points (d, s) of the polynomial that fits them best."""
     d, q = X.shape
-    degree = max(k for k in range(q) if len(_powers(d, k)) <= max(1, q))
+    degree = 0
+    while len(_powers(d, degree + 1)) <= q:
+        degree += 1
     while True:
         powers = _powers(d, degree)
         table, other = (np.prod(x.T[:, None] ** powers[None], axis=2) for x in (X, at))
@@ -261,7 +263,7 @@ def _floor(values: Values, mesh: Mesh) -> np.ndarray:
     return floor.ravel()
 
 
-def _at(mesh: Mesh, cells: np.ndarray, X: np.ndarray) -> np.ndarray:
+def at_places(mesh: Mesh, cells: np.ndarray, X: np.ndarray) -> np.ndarray:
     """(c q, d) points X (d, q) of the reference cell in given cells."""
     x = mesh.skfem.mapping().F(X, tind=cells.astype(np.int32))
     return np.ascontiguousarray(np.moveaxis(x, 0, -1).reshape(-1, mesh.dimension))

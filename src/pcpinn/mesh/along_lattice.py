@@ -52,7 +52,7 @@ def _bisected(shape: Rectangle, lines: Sequence[np.ndarray], edges: np.ndarray, 
     flat = replace(shape, lower=(0.0, 0.0), upper=(float(sizes[0]), float(sizes[1])))
     mesh = generate_mesh(flat, cells=[n // 2**halvings for n in sizes])
     for _ in range(_ROUNDS):
-        wanted = _holding(mesh, at)
+        wanted = _holding(mesh, at) if len(at) else np.zeros(0)
         if not wanted.any():
             break
         finer, _ = bisected(mesh, wanted)

@@ -14,7 +14,7 @@ from .mesh import Mesh
 from .topology import Facets, facets_of, rows_in
 
 _FLAT = 1e-13  # volume over (longest edge)^d below which a cell counts as flat; round-off is about 1e-16
-_SHAPES = {1: (2,), 2: (3, 6), 3: (4,)}
+_SHAPES = {1: (2,), 2: (3, 6), 3: (4, 10)}
 _REPAIR = "repair or regenerate the mesh in the program that made it"
 
 
@@ -25,7 +25,7 @@ def check_mesh(mesh: Mesh) -> Mesh:
     facets = facets_of(mesh.vertices)
     _check_sides(mesh, facets, volume)
     if mesh.curved:
-        check_curved(mesh, facets, volume)
+        check_curved(mesh, volume)
     _check_connected(mesh, facets)
     _check_boundaries(mesh, facets)
     return mesh

@@ -11,6 +11,7 @@ from ..errors import PcpinnError
 from ..problem.shape_checks import positive
 from ..problem.shapes import Box, Domain, Interval, Rectangle, Shape, SpaceTime
 from .axes import mesh_lines
+from .bend import bent
 from .check import check_mesh
 from .extrude import extrude, tensor_mesh
 from .line_mesher import mesh_line
@@ -42,7 +43,7 @@ def generate_mesh(
         domain: a `Shape`, or a `SpaceTime` made by `shape.over(start, end)`.
         size: longest edge wanted. Without it and without `cells`, a fraction of the longest side.
         cells: numbers of cells (nx, [ny, [nz]]) of a structured mesh of an Interval, Rectangle or Box.
-        curved: follow curved sides in two dimensions with quadratic triangles. Meshes in 3D and with time are straight.
+        curved: follow curved sides with quadratic cells. Meshes of simplices over time are straight.
         grading: how fast cell sizes may change, from 0 (uniform) to 1; netgen's own choice is 0.3.
         curvature: cells per radius of curvature along curved sides; netgen's own choice is 2.
         periodic: pairs of boundary names whose sides get matching nodes.
@@ -92,6 +93,8 @@ def generate_mesh(
         fine = [(point, corner_size) for point in corners]
         options: dict[str, Any] = {"grading": grading, "curvature": curvature, "periodic": space_pairs, "fine": fine}
         mesh = mesh_shape(shape, longest, curved=curved and not timed, **options)
+        if shape.dimension == 3 and curved and not timed:
+            mesh = bent(mesh, shape)
     if isinstance(domain, SpaceTime):
         check_mesh(mesh)
         times = mesh_lines(domain.start, domain.end, count, through[-1], lines)

@@ -10,10 +10,10 @@ import numpy as np
 import skfem
 
 from ..errors import PcpinnError
-from .topology import row_keys
+from .topology import EDGES, row_keys
 
+_CURVED = {2: skfem.MeshTri2, 3: skfem.MeshTet2}
 _STRAIGHT = {1: skfem.MeshLine1, 2: skfem.MeshTri1, 3: skfem.MeshTet1}
-_EDGES = [(0, 1), (1, 2), (0, 2)]  # of a triangle: the order here and in scikit-fem
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Mesh:
     Attributes:
         nodes: (n, d) coordinates, float64. With time as an extra dimension, the last coordinate is time.
         cells: (c, d + 1) vertex numbers of straight cells; (c, 6) of curved quadratic triangles, the last
-            three being the nodes on the edges 01, 12, 02.
+            three being the nodes on the edges 01, 12, 02; (c, 10) of such tetrahedra, the last six on 01, 12, 02, 03, 13, 23.
         boundaries: name -> (f, d) vertex numbers of the facets that carry the name.
         has_time: whether the last coordinate is time.
     """
@@ -40,8 +40,8 @@ class Mesh:
 
     @property
     def curved(self) -> bool:
-        """Whether the cells are curved quadratic triangles."""
-        return self.dimension == 2 and self.cells.shape[1] == 6
+        """Whether the cells are quadratic triangles or tetrahedra."""
+        return self.cells.shape[1] > self.dimension + 1
 
     @property
     def simplices(self) -> Mesh:
@@ -81,7 +81,7 @@ class Mesh:
             used, renumbered = np.unique(corners, return_inverse=True)
             cells = renumbered.reshape(corners.shape)
             return _STRAIGHT[self.dimension](np.ascontiguousarray(self.nodes[used].T), np.ascontiguousarray(cells.T))
-        return _curved_triangles(self.nodes, self.cells, order, corners)
+        return _curved_cells(self.nodes, self.cells, order, corners)
 
     def facets(self, name: str) -> np.ndarray:
         """Numbers, in `self.skfem`, of the facets called `name`."""
@@ -105,14 +105,16 @@ class Mesh:
         return np.unique(self.vertices)
 
 
-def _curved_triangles(nodes: np.ndarray, cells: np.ndarray, order: np.ndarray, corners: np.ndarray) -> skfem.Mesh:
-    """MeshTri2 keeps corners first, then one node per facet, in its own numbering of facets."""
+def _curved_cells(nodes: np.ndarray, cells: np.ndarray, order: np.ndarray, corners: np.ndarray) -> skfem.Mesh:
+    """MeshTri2 and MeshTet2 keep corners first, then one node per edge, in their own numbering of edges."""
+    d = nodes.shape[1]
     used, renumbered = np.unique(corners, return_inverse=True)
-    triangles = renumbered.reshape(corners.shape)
-    straight = skfem.MeshTri1(np.ascontiguousarray(nodes[used].T), np.ascontiguousarray(triangles.T))
-    points = np.empty((2, straight.nfacets))
-    for facet_row, (i, j) in enumerate(_EDGES):
+    simplices = renumbered.reshape(corners.shape)
+    straight = _STRAIGHT[d](np.ascontiguousarray(nodes[used].T), np.ascontiguousarray(simplices.T))
+    of_cell = straight.t2f if d == 2 else straight.t2e  # by cell in the order of EDGES
+    points = np.empty((d, int(of_cell.max()) + 1))
+    for row, (i, j) in enumerate(EDGES[d]):
         a, b = np.sort(np.stack([order[:, i], order[:, j]]), axis=0)
-        column = np.select([(a == p) & (b == q) for p, q in _EDGES], [3, 4, 5])
-        points[:, straight.t2f[facet_row]] = nodes[cells[np.arange(len(cells)), column]].T
-    return skfem.MeshTri2(np.hstack([straight.p, points]), straight.t)
+        column = np.select([(a == p) & (b == q) for p, q in EDGES[d]], list(range(d + 1, cells.shape[1])))
+        points[:, of_cell[row]] = nodes[cells[np.arange(len(cells)), column]].T
+    return _CURVED[d](np.hstack([straight.p, points]), straight.t)

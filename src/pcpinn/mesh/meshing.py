@@ -14,15 +14,15 @@ MESHINGS: Registry[type[Recipe]] = Registry("discretisation", "meshings")
 @MESHINGS.register
 @dataclass(frozen=True)
 class Meshing(Recipe):
-    """Finite elements on simplices: intervals, triangles (curved along curved boundaries), tetrahedra.
+    """Finite elements on simplices: intervals, triangles and tetrahedra, curved along curved boundaries.
 
     Attributes:
         size: target size of cells; by default 1/25 of the domain.
         cells: number of cells along each axis of a box, instead of a size.
         degree: polynomial degree of the elements; a field may have its own.
-        element: their kind: lagrange (degrees 1 to 4, on tetrahedra 3), lobatto (1 to 12, on intervals and triangles: for many
+        element: their kind: lagrange (degrees 1 to 4), lobatto (1 to 12, on intervals and triangles: for many
             digits), or one of a plug-in.
-        curved: use curved triangles along curved boundaries.
+        curved: use curved cells along curved boundaries.
         curvature: cells per radius of curvature.
         grading: how fast cells grow, from 0 (slowly) to 1.
         quadrature: order of the quadrature; by default what the degree needs.

@@ -63,7 +63,7 @@ def curved_edges(mesh: Mesh, domain: Domain | None) -> CurvedEdges | None:
     if mesh.dimension == 1 or not bent:
         return None
     facets = facets_of(mesh.vertices).boundary
-    wall_of = _walls_of_facets(mesh, facets, bent, [wall for wall in walls if not np.any(wall.quadratic)])
+    wall_of = walls_of_facets(mesh, facets, bent, [wall for wall in walls if not np.any(wall.quadratic)])
     if np.all(wall_of < 0):
         return None
     normal = _normals(mesh.nodes[facets])
@@ -86,7 +86,7 @@ def curved_edges(mesh: Mesh, domain: Domain | None) -> CurvedEdges | None:
     return CurvedEdges(ends[kept], quadratic[table], linear[table], constant[table])
 
 
-def _walls_of_facets(mesh: Mesh, facets: np.ndarray, bent: list[Wall], flat: list[Wall]) -> np.ndarray:
+def walls_of_facets(mesh: Mesh, facets: np.ndarray, bent: list[Wall], flat: list[Wall]) -> np.ndarray:
     """(f,) number of the curved wall that each boundary facet lies on, or -1.
 
     Corners may lie on several walls: two on the rim of a cylinder's end are on its mantle, too. So flat walls are tried
@@ -95,7 +95,7 @@ def _walls_of_facets(mesh: Mesh, facets: np.ndarray, bent: list[Wall], flat: lis
     points = mesh.nodes[facets]
     extent = float(np.max(mesh.bounds[1] - mesh.bounds[0]))
     size = np.linalg.norm(points[:, 1] - points[:, 0], axis=1)
-    middle = _middles(mesh, facets) if mesh.curved else None
+    middle = _middles(mesh, facets) if mesh.curved and mesh.dimension == 2 else None
     normal = _normals(points)
     named = {name: rows_in(facets, np.asarray(rows)) for name, rows in mesh.boundaries.items()}
     found = np.full(len(facets), -1)

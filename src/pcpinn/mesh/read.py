@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import PcpinnError, PcpinnWarning
+from ..errors import PcpinnError
 from .check import check_mesh
 from .groups import named_facets
 from .mesh import Mesh
@@ -170,7 +170,7 @@ def _flatten(points: np.ndarray, used: np.ndarray, dimension: int) -> np.ndarray
 
 
 def _straighten(nodes: np.ndarray, cells: np.ndarray, dimension: int) -> np.ndarray:
-    """Keep middle nodes only of triangles that are curved."""
+    """Keep middle nodes only of cells that are curved."""
     kind = {6: "triangle6", 10: "tetra10"}.get(cells.shape[1])
     corners = cells[:, : dimension + 1]
     if kind is None:  # line3: bending an interval along itself changes nothing
@@ -179,12 +179,5 @@ def _straighten(nodes: np.ndarray, cells: np.ndarray, dimension: int) -> np.ndar
     away = nodes[cells[:, dimension + 1 :]] - 0.5 * (nodes[cells[:, a]] + nodes[cells[:, b]])
     size = np.max(np.ptp(nodes[np.unique(corners)], axis=0))
     if np.max(np.abs(away)) <= _STRAIGHT * size:
-        return corners
-    if kind == "tetra10":
-        warnings.warn(
-            "curved tetrahedra are read as straight ones: the boundary is approximated by flat triangles",
-            PcpinnWarning,
-            stacklevel=2,
-        )
         return corners
     return cells

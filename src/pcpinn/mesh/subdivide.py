@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from ..problem.shapes import Domain
-from .check_curved import lowest_determinants
+from .bend import bent, moved_onto
 from .mesh import Mesh
-from .onto_walls import CurvedEdges, curved_edges
+from .onto_walls import curved_edges
+from .quadratic import reference_nodes, shape_functions
 from .topology import EDGES, edges_of
-
-_LEAST = 0.1  # of its volume that a child must keep when nodes move onto a wall
-_SIX = np.array([[0, 0], [1, 0], [0, 1], [0.5, 0], [0.5, 0.5], [0, 0.5]])  # nodes of the reference triangle
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def subdivided(
     """Cut edges at their middles, and cells and facets as `split` says.
 
     Args:
-        mesh: straight cells or curved triangles. Its nodes keep their numbers, new ones follow.
+        mesh: straight or curved cells. Its nodes keep their numbers, new ones follow.
         edges: its `edge_table`.
         cut: (e,) bool, which edges get a node in their middle.
         split: (numbers of edges (k, edges), dimension) -> the children of k simplices; must cut all edges that are cut.
@@ -71,7 +70,7 @@ def subdivided(
     middle = np.full(len(edges.ends), -1)
     nodes = mesh.nodes
     if mesh.curved:
-        middle[edges.of_cell] = mesh.cells[:, 3:]
+        middle[edges.of_cell] = mesh.cells[:, d + 1 :]
     else:
         middle[cut] = len(nodes) + np.arange(np.sum(cut))
         nodes = np.vstack([nodes, nodes[edges.ends[cut]].mean(axis=1)])
@@ -85,100 +84,64 @@ def subdivided(
     moving, of_edge = middle[cut], np.flatnonzero(cut)  # nodes that may move to a wall, and their edges
     if mesh.curved:
         cells, nodes, number, edge = _curved(mesh, edges, lattice, children, cells)
-        moving, of_edge = np.append(moving, number), np.append(of_edge, edge)
+        if d == 2:
+            moving, of_edge = np.append(moving, number), np.append(of_edge, edge)
     walls = curved_edges(mesh, domain)
+    placed = nodes
     if walls is not None:
-        nodes = _moved(nodes, cells, edges.ends, walls, moving, of_edge, classes)
-    return Mesh(nodes, cells, boundaries, mesh.has_time), children.parent
+        # Of tetrahedra corners alone: middles follow them, and those on walls are moved once corners are there. Edges across
+        # faces on a wall are none of the parents'.
+        checked = cells[:, : d + 1] if d == 3 else cells
+        placed = moved_onto(walls, nodes, checked, edges.ends, moving, of_edge, classes)
+    if mesh.curved and d == 3:
+        placed = placed.copy()
+        shift = placed - nodes
+        placed[cells[:, d + 1 :]] += shift[cells[:, EDGES[d]]].mean(axis=2)
+        return bent(Mesh(placed, cells, boundaries, mesh.has_time), domain), children.parent
+    return Mesh(placed, cells, boundaries, mesh.has_time), children.parent
 
 
 def _curved(
     mesh: Mesh, edges: EdgeTable, lattice: np.ndarray, children: Children, corners: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Middle nodes of the children of curved triangles, where the parent's quadratic map puts them.
+    """Middle nodes of the children of curved cells, where the parent's quadratic map puts them.
 
     Returns:
-        (m, 6) cells, all nodes, and the numbers of the new nodes on edges of parents with the numbers of these edges.
+        (m, b) cells, all nodes, and the numbers of the new nodes on edges of parents with the numbers of these edges.
     """
-    start, end = (children.local[:, [e[k] for e in EDGES[2]]] for k in (0, 1))  # (m, 3) in the parent
-    whole = _ALONG[start, end]  # an edge of the parent that is not cut
-    half = _HALF[start, end]
-    pairs = np.sort(corners[:, EDGES[2]], axis=2)
+    d = mesh.dimension
+    along, halves, between = _tables(d)
+    count = len(EDGES[d])
+    start, end = (children.local[:, [e[k] for e in EDGES[d]]] for k in (0, 1))  # (m, edges) in the parent
+    whole = along[start, end]  # an edge of the parent that is not cut
+    half = halves[start, end]
+    pairs = np.sort(corners[:, EDGES[d]], axis=2)
     new = np.flatnonzero(whole.ravel() < 0)
-    owner = np.repeat(children.parent, 3)
+    owner = np.repeat(children.parent, count)
     _, (number,) = edges_of(pairs.reshape(-1, 2)[new]) if len(new) else (None, (np.zeros((0, 1), dtype=np.int64),))
     number = number[:, 0]
     _, first = np.unique(number, return_index=True)
-    weights = _WEIGHTS[start.ravel()[new[first]], end.ravel()[new[first]]]
+    weights = between[start.ravel()[new[first]], end.ravel()[new[first]]]
     parents = mesh.nodes[lattice[owner[new[first]]]]
     nodes = np.vstack([mesh.nodes, np.einsum("nb,nbd->nd", weights, parents)])
-    middles = lattice[owner, 3 + whole.ravel()]
+    middles = lattice[owner, d + 1 + whole.ravel()]
     middles[new] = len(mesh.nodes) + number
     outer = half.ravel()[new[first]]
     on = np.flatnonzero(outer >= 0)
     of_edge = edges.of_cell[owner[new[first[on]]], outer[on]]
-    return np.hstack([corners, middles.reshape(-1, 3)]), nodes, len(mesh.nodes) + on, of_edge
+    return np.hstack([corners, middles.reshape(-1, count)]), nodes, len(mesh.nodes) + on, of_edge
 
 
-def _moved(
-    nodes: np.ndarray,
-    cells: np.ndarray,
-    ends: np.ndarray,
-    walls: CurvedEdges,
-    moving: np.ndarray,
-    of_edge: np.ndarray,
-    classes: np.ndarray | None,
-) -> np.ndarray:
-    """Nodes moved onto the walls of their edges, except where a cell would be inverted or nearly flat."""
-    _, (_, on_wall) = edges_of(ends, walls.ends)  # numbers in the order of `ends`, which are all edges
-    row = np.full(len(ends), -1)
-    row[on_wall[:, 0]] = np.arange(len(walls.ends))
-    rows = row[of_edge]
-    moving, of_edge, rows = moving[rows >= 0], of_edge[rows >= 0], rows[rows >= 0]
-    size = np.linalg.norm(nodes[ends[of_edge, 1]] - nodes[ends[of_edge, 0]], axis=1)
-    plain = nodes[moving]
-    placed = walls.projected(rows, plain, size / 2)
-    touched = np.zeros(len(nodes), dtype=bool)
-    touched[moving] = True
-    near = cells[touched[cells].any(axis=1)]
-    sign = np.sign(_determinants(nodes, near[:, : nodes.shape[1] + 1]))
-    before = _determinants(nodes, near, sign)
-    least = np.minimum(before, _LEAST * before)
-    labels = np.arange(len(ends)) if classes is None else classes
-    kept = np.ones(len(ends), dtype=bool)  # by label
-    nodes = nodes.copy()
-    while True:
-        nodes[moving] = np.where(kept[labels[of_edge]][:, None], placed, plain)
-        spoilt = np.zeros(len(nodes), dtype=bool)
-        spoilt[near[_determinants(nodes, near, sign) < least]] = True
-        undo = kept[labels[of_edge]] & spoilt[moving]
-        if not np.any(undo):
-            return nodes
-        kept[labels[of_edge[undo]]] = False
+@cache
+def _tables(d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """By the local numbers of two nodes of a quadratic simplex, (b, b) each and (b, b, b).
 
-
-def _determinants(nodes: np.ndarray, cells: np.ndarray, sign: np.ndarray | float = 1.0) -> np.ndarray:
-    """(m,) sign times the determinant of each cell's map, of a curved one a bound from below."""
-    d = nodes.shape[1]
-    if cells.shape[1] > d + 1:
-        return lowest_determinants(nodes[cells], np.broadcast_to(sign, len(cells)))
-    corners = nodes[cells]
-    return np.linalg.det(corners[:, 1:] - corners[:, :1]) * sign
-
-
-# By the local numbers of two nodes of a quadratic triangle: the edge that they bound, the edge that they halve, and the
-# quadratic shape functions half-way between them.
-_ALONG, _HALF = np.full((6, 6), -1), np.full((6, 6), -1)
-for _k, (_i, _j) in enumerate(EDGES[2]):
-    _ALONG[_i, _j] = _ALONG[_j, _i] = _k
-    _HALF[[_i, _j, 3 + _k, 3 + _k], [3 + _k, 3 + _k, _i, _j]] = _k
-
-
-def _shape_functions(x: np.ndarray) -> np.ndarray:
-    """(..., 2) points of the reference triangle -> (..., 6): corners, then the middles of edges."""
-    u, v = x[..., 0], x[..., 1]
-    w = 1 - u - v
-    return np.stack([w * (2 * w - 1), u * (2 * u - 1), v * (2 * v - 1), 4 * u * w, 4 * u * v, 4 * v * w], axis=-1)
-
-
-_WEIGHTS = _shape_functions((_SIX[:, None] + _SIX[None]) / 2)
+    The edge that they bound, the edge that they halve (else -1), and the quadratic shape functions half-way between them.
+    """
+    nodes = reference_nodes(d)
+    along, half = np.full((2, len(nodes), len(nodes)), -1)
+    for k, (i, j) in enumerate(EDGES[d]):
+        m = d + 1 + k
+        along[i, j] = along[j, i] = k
+        half[[i, j, m, m], [m, m, i, j]] = k
+    return along, half, shape_functions((nodes[:, None] + nodes[None]) / 2)

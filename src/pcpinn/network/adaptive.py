@@ -13,9 +13,10 @@ from ..recipes import PerAxis
 from .activations import ACTIVATIONS
 from .dense import DenseNetwork
 from .features import unread_features
-from .jets import Pairs, jet_of, through_layers
+from .jets import jet_of, through_layers
 from .module_recipe import ModuleRecipe
 from .recipe import MLP, NETWORKS, Place
+from .seconds import Seconds
 
 
 class AdaptiveSlopes(nn.Module):
@@ -39,16 +40,16 @@ class AdaptiveSlopes(nn.Module):
             a = torch.tanh(self.factor * slope * nn.functional.linear(a, w, c))
         return nn.functional.linear(a, weight, bias)
 
-    def jets(self, scaled: Tensor, pairs: Pairs) -> Callable[[Mapping[str, Tensor]], Tensor]:
+    def jets(self, scaled: Tensor, seconds: Seconds) -> Callable[[Mapping[str, Tensor]], Tensor]:
         """Weights by name -> jet (1 + d + s, n, outputs) at scaled points: slopes of activations are factors of the weights."""
         base, tanh = self.base, ACTIVATIONS["tanh"]
-        encoded = jet_of(lambda s: base.encode(base.centre + base.half_width * s), scaled, pairs)
+        encoded = jet_of(lambda s: base.encode(base.centre + base.half_width * s), scaled, seconds)
 
         def at(parts: Mapping[str, Tensor]) -> Tensor:
             *hidden, last = base.layers(parts["base.theta"])
             slopes = (self.factor * parts["slopes"]).expand(len(hidden), *self.slopes.shape[1:])
             own = [(s[..., None] * w, s * c) for s, (w, c) in zip(slopes, hidden, strict=True)]
-            return through_layers(encoded, [*own, last], tanh, scaled.shape[1], pairs)
+            return through_layers(encoded, [*own, last], tanh, scaled.shape[1], seconds)
 
         return at
 

@@ -10,13 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import PcpinnError
+from . import sloped
 from .activations import ACTIVATIONS
 from .boxed import BoxedNetwork
 from .features import Features
 from .initialisation import INITIALISATIONS, initialise_layer
-from .jets import Pairs, jet_of, through_layers
+from .jets import jet_of, through_layers
 from .placed import PlacedNetwork
 from .query import propagated
+from .seconds import Seconds
 from .separated import LARGE, Separated, separate
 from .stretched import stretched
 
@@ -185,13 +187,28 @@ class DenseNetwork(BoxedNetwork):
         values = [propagated(layers, self._activation, encode(part).to(dtype or part.dtype)) for part in parts]
         return torch.cat(values).to(self.theta) * self.output_scale
 
-    def jets(self, points: Tensor, pairs: Pairs) -> Callable[[Tensor], Tensor]:
+    def jets(self, points: Tensor, seconds: Seconds) -> Callable[[Tensor], Tensor]:
         """theta -> jet (1 + d + s, n, outputs) at points (n, d) that stay where they are, without the ansatz: see jets.py."""
-        encoded = jet_of(self.encode, points, pairs)
+        encoded = jet_of(self.encode, points, seconds)
 
         def at(theta: Tensor) -> Tensor:
             layers = self.layers(theta)
-            return through_layers(encoded, layers, self._activation, self.inputs, pairs) * self.output_scale
+            return through_layers(encoded, layers, self._activation, self.inputs, seconds) * self.output_scale
+
+        return at
+
+    def sloped_jets(self, points: Tensor, seconds: Seconds) -> Callable[[Tensor], Tensor] | None:
+        """The same with the slopes of one sum of second derivatives, for which see sloped.py.
+
+        None where reverse mode is less work: for one output, unless activations are kernels.
+        """
+        if self.outputs == 1 and not sloped.has_kernels(self.theta, self._activation):
+            return None
+        encoded = sloped.sloped_jet_of(self.encode, points, seconds)
+
+        def at(theta: Tensor) -> Tensor:
+            rows = sloped.through_layers(encoded, self.layers(theta), self._activation, self.inputs, seconds)
+            return rows * self.output_scale
 
         return at
 

@@ -17,8 +17,9 @@ from torch.func import functional_call
 
 from ..errors import PcpinnError
 from .boxed import BoxedNetwork
-from .jets import Pairs, rescaled
+from .jets import rescaled
 from .module_checks import check_derivatives, check_function, check_weights, class_name, probe_points
+from .seconds import Seconds
 
 _CHUNK = 2**25  # bytes of a Jacobian's rows at a time: their gradients need memory beside the result
 _SAME = 1e-6  # relative difference of values that rounding explains, on other machines and in float32
@@ -77,12 +78,13 @@ class ModuleNetwork(BoxedNetwork):
         values: Tensor = functional_call(self._template[0], self.parts(theta), (scaled,))
         return values * self.output_scale
 
-    def jets(self, points: Tensor, pairs: Pairs) -> Callable[[Tensor], Tensor] | None:
+    def jets(self, points: Tensor, seconds: Seconds) -> Callable[[Tensor], Tensor] | None:
         """theta -> jet (1 + d + s, n, outputs) at points (n, d) that stay where they are; None if the module has no `jets`."""
         if not hasattr(self._template[0], "jets"):
             return None
-        own: Callable[[dict[str, Tensor]], Tensor] = self._template[0].jets(self.scaled(points), pairs)  # type: ignore[operator]
-        return lambda theta: rescaled(own(self.parts(theta)), self.half_width, pairs) * self.output_scale
+        in_box = seconds.in_units(self.half_width)
+        own: Callable[[dict[str, Tensor]], Tensor] = self._template[0].jets(self.scaled(points), in_box)  # type: ignore[operator]
+        return lambda theta: rescaled(own(self.parts(theta)), self.half_width, seconds) * self.output_scale
 
     @torch.no_grad()
     def jacobian(self, x: Tensor, component: Tensor, dtype: torch.dtype | None = None) -> Tensor:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .marched import MarchedNetwork
 
 _ROWS = 16_384
-_KEPT = 5e7  # values of hidden layers that are kept, where windows share them
-_WINDOWS = 3  # whose values are kept: a polynomial in time reaches back
+_KEPT = 5e7  # values that are kept, of windows that share their hidden layers
+_BACK = 3  # windows: a polynomial in time reaches back
 
 
 class PlacedMarch:
-    """Evaluates hidden layers once for all windows that share them, and each window once for all moments in a row.
+    """Evaluates hidden layers once for many windows in a row that share them, and each window once for all moments in a row.
 
     Args:
         network: the march.
@@ -24,8 +24,6 @@ class PlacedMarch:
     def __init__(self, network: MarchedNetwork, points: Tensor) -> None:
         self._network, self._points = network, points
         self._windows: dict[int, Tensor] = {}
-        self._trunk: Tensor | None = None
-        self._hidden: list[Tensor] = []
 
     @torch.no_grad()
     def at(self, t: float) -> Tensor:
@@ -48,23 +46,32 @@ class PlacedMarch:
         plan = self._network.plan
         window, head = divmod(max(number, 0) - 1, plan.layers)
         if window not in self._windows:
-            if len(self._windows) >= _WINDOWS:
-                del self._windows[min(self._windows)]
-            values = torch.cat([self._evaluate(window, k) for k in range(0, len(self._points), _ROWS)])
-            self._windows[window] = values.unflatten(1, (plan.layers, plan.components))
+            near = {k: values for k, values in self._windows.items() if window - _BACK <= k < window}
+            self._windows = near | self._evaluate(window)
         return self._windows[window][:, head, : self._network.outputs]
 
-    def _evaluate(self, window: int, first: int) -> Tensor:
-        """All heads of a window at some of the points."""
-        base, x = self._network.base, self._points[first : first + _ROWS]
-        theta = self._network.theta[window + 1].to(x)
-        weight, bias = base.layers(theta)[-1]
-        if base.ansatz is not None or len(self._points) * weight.shape[1] > _KEPT:
-            return base.evaluate(theta, x)
-        trunk = theta[: len(theta) - base.head_size]
-        if self._trunk is None or not torch.equal(trunk, self._trunk):
-            self._trunk, self._hidden = trunk.clone(), []
-        k = first // _ROWS
-        if k == len(self._hidden):
-            self._hidden.append(base.hidden(theta, base.encode(x)))
-        return torch.nn.functional.linear(self._hidden[k], weight, bias) * base.output_scale
+    def _evaluate(self, first: int) -> dict[int, Tensor]:
+        """(n, heads, C) of a window, and of those after it that share its hidden layers, as far as there is room."""
+        base, plan = self._network.base, self._network.plan
+        thetas = self._network.theta[first + 1 : first + 1 + self._alike(first)].to(self._points)
+        weights, biases = zip(*(base.layers(theta)[-1] for theta in thetas), strict=True)
+        weight, bias = torch.cat(weights), torch.cat(biases)
+        parts = []
+        for x in self._points.split(_ROWS):
+            if base.ansatz is None:
+                values = nn.functional.linear(base.hidden(thetas[0], base.encode(x)), weight, bias)
+                parts.append(values.unflatten(1, (len(thetas), -1)) * base.output_scale)
+            else:
+                parts.append(base.evaluate(thetas[0], x)[:, None])
+        every = torch.cat(parts).unflatten(2, (plan.layers, plan.components))
+        return {first + k: every[:, k] for k in range(len(thetas))}
+
+    def _alike(self, first: int) -> int:
+        """Windows from one on with the same hidden layers, of which so much can be kept."""
+        base, thetas = self._network.base, self._network.theta[first + 1 :]
+        if base.ansatz is not None:
+            return 1
+        most = max(1, int(_KEPT / max(1, len(self._points) * base.outputs)))
+        hidden = thetas[:most, : thetas.shape[1] - base.head_size]
+        other = (hidden != hidden[0]).any(dim=1).nonzero()
+        return int(other[0]) if len(other) else len(hidden)

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from .activations import ACTIVATIONS
-from .jets import Pairs, jet_of, through_layers, times
+from .jets import jet_of, through_layers, times
 from .module_recipe import ModuleRecipe
 from .recipe import NETWORKS, Place
+from .seconds import Seconds
 
 _STEEPNESS = 8.0  # a window falls from 0.98 to 0.02 within the overlap
 
@@ -70,16 +71,16 @@ class Subdomains(nn.Module):
             a = a if k == last else torch.tanh(a)
         return (self.windows(x)[:, :, None] * a).sum(0)
 
-    def jets(self, x: Tensor, pairs: Pairs) -> Callable[[Mapping[str, Tensor]], Tensor]:
+    def jets(self, x: Tensor, seconds: Seconds) -> Callable[[Mapping[str, Tensor]], Tensor]:
         """Weights by name -> jet (1 + d + s, n, outputs) at scaled points; windows have no weights."""
         centre, half = (self.lower + self.upper) / 2, (self.upper - self.lower) / 2
-        local = jet_of(lambda p: (p[None] - centre[:, None]) / half[:, None], x, pairs)
-        windows, d = jet_of(self.windows, x, pairs)[..., None], x.shape[1]
+        local = jet_of(lambda p: (p[None] - centre[:, None]) / half[:, None], x, seconds)
+        windows, d = jet_of(self.windows, x, seconds)[..., None], x.shape[1]
 
         def at(parts: Mapping[str, Tensor]) -> Tensor:
             layers = [(parts[f"weights.{k}"], parts[f"biases.{k}"]) for k in range(len(self.weights))]
-            own = through_layers(local, layers, ACTIVATIONS["tanh"], d, pairs)
-            return times(windows, own, d, pairs).sum(1)
+            own = through_layers(local, layers, ACTIVATIONS["tanh"], d, seconds)
+            return times(windows, own, d, seconds).sum(1)
 
         return at
 

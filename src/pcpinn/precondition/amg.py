@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 
+from ..discretize.system import Discretisation
 from ..errors import PcpinnError
+from .by_degree import levels_by_degree, lower_degrees
 from .chebyshev import contraction
-from .coarsening import OTHERWISE, coarsenings, make_hierarchy, not_positive
+from .coarsening import OTHERWISE, Levels, coarsenings, make_hierarchy, not_positive
 from .multigrid import Cycle, Hierarchy, MultigridSolver
 from .recipe import PRECONDITIONERS, Assembled
 
@@ -48,16 +50,23 @@ class AMG(Assembled):
     Attributes:
         cycles: V-cycles per application.
         smoother_steps: products with A before and after each coarse correction.
-        coarsening: "best": two of pyamg's ways are tried, and the better kept; "quick": the one that is set up fastest.
+        coarsening: "best": two of pyamg's ways are tried, and the better kept; "quick": the one that is set up fastest. On
+            tetrahedra lower degrees on the same mesh come first, and are enough for "quick".
+        degrees: prolongations from these.
     """
 
     cycles: int = 3
     smoother_steps: int = 2
     coarsening: Literal["best", "quick"] = "best"
+    degrees: tuple[sp.csr_matrix, ...] = field(default=(), compare=False, repr=False, metadata={"hidden": True})
 
     name: ClassVar[str] = "amg"
     positive: ClassVar[tuple[str, ...]] = ("cycles", "smoother_steps")
     prefers_torch: ClassVar[bool] = True
+
+    def fitted(self, discretisation: Discretisation, memory: float) -> AMG:
+        """With the lower degrees of a discretisation."""
+        return replace(self, degrees=lower_degrees(discretisation))
 
     def build(self, A: sp.csr_matrix) -> AMGState:
         """Coarsen the free part of A, which must be symmetric and positive definite."""
@@ -66,7 +75,7 @@ class AMG(Assembled):
         free = sp.csr_matrix(A[kinds[1]][:, kinds[1]])
         _check(A, free)
         best: tuple[float, str, Hierarchy, tuple[float, float]] | None = None
-        for coarsening, levels in coarsenings(free, self.coarsening):
+        for coarsening, levels in self._tried(A, free, kinds):
             hierarchy = make_hierarchy(levels)
             bounds = self._measure(hierarchy, free)
             work = max(1.0, sum(M.nnz for M, _ in levels) / max(free.nnz, 1))
@@ -82,6 +91,17 @@ class AMG(Assembled):
             A, kinds, hierarchy, bounds, self.cycles, self.smoother_steps, torch.float64, torch.device("cpu")
         )
         return AMGState(A, kinds, hierarchy, bounds, coarsening, solver)
+
+    def _tried(
+        self, A: sp.csr_matrix, free: sp.csr_matrix, kinds: tuple[np.ndarray, np.ndarray, np.ndarray]
+    ) -> Iterator[tuple[str, Levels]]:
+        """Levels to choose from, with their names. Copies of periodic sides would need functions of their own."""
+        known = bool(self.degrees) and not len(kinds[2]) and self.degrees[0].shape[0] == A.shape[0]
+        found = levels_by_degree(A, self.degrees, kinds[1]) if known else None
+        if found is not None:
+            yield "lower degrees", found
+        if found is None or self.coarsening == "best":
+            yield from coarsenings(free, self.coarsening)
 
     def apply(self, state: AMGState, r: np.ndarray) -> np.ndarray:
         """P^-1 r."""

@@ -11,12 +11,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+_ROUNDS = 4  # of the power method
+_NOTHING = 1e-12
+
 
 class PolynomialSolver:
     """x = p(D^-1 A) D^-1 r for a sparse matrix, real or complex.
 
     Attributes:
-        error: ||r - A x|| / ||r|| for a random right-hand side.
+        error: ||r - A x|| / ||r|| for a random right-hand side, of which smooth functions are a small part.
     """
 
     kind = "polynomial"
@@ -24,7 +27,7 @@ class PolynomialSolver:
 
     def __init__(self, A: Tensor, transposed: Tensor, diagonal: Tensor, degree: int = 24, seed: int = 0) -> None:
         self._A, self._At, self._d = A, transposed, diagonal
-        self.degree = degree
+        self.degree, self._seed = degree, seed
         generator = torch.Generator().manual_seed(seed)
         probes = torch.randn(2, len(diagonal), generator=generator, dtype=torch.float64).to(diagonal)
         self._roots = _leja(self._harmonic_ritz(probes[0], degree))
@@ -40,6 +43,19 @@ class PolynomialSolver:
             x = x + r / root
             r = r - (A @ r) / self._d / root
         return x
+
+    def left(self) -> float:
+        """||x - P^-1 A x|| / ||x|| for what is solved worst: in long steps smooth functions, which random ones hide."""
+        generator = torch.Generator().manual_seed(self._seed + 1)
+        x = torch.randn(len(self._d), generator=generator, dtype=torch.float64).to(self._d)
+        ratio = 1.0
+        for _ in range(_ROUNDS):
+            x = x / x.norm()
+            x = x - self.solve(self._A @ x, False)
+            ratio = float(x.norm())
+            if ratio < _NOTHING:
+                break
+        return ratio
 
     def _harmonic_ritz(self, v: Tensor, steps: int) -> np.ndarray:
         """Roots of GMRES's residual polynomial after some steps of Arnoldi."""

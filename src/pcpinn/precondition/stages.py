@@ -32,6 +32,7 @@ from .step_factors import CondensedSolver, HostSolver, condensed
 
 _DENSE_ROWS = 24_000
 _SMALL = 3_000  # below, factors cost nothing
+_WORST = 0.5  # part of an error that a polynomial may leave, whatever it is of
 
 
 @PRECONDITIONERS.register
@@ -47,7 +48,8 @@ class Stages(Preconditioning):
         solves: factors (on the host), dense (inverses, on a GPU; of the incomplete factors where there are such), polynomial;
             or auto: a polynomial if it reaches `polynomial_accuracy` and no `drop_tolerance` is given, else on a GPU dense up to
             24 000 degrees of freedom per time level, else factors.
-        polynomial_accuracy: relative residual that a polynomial must reach.
+        polynomial_accuracy: relative residual that a polynomial must reach, for a random right-hand side; of what it solves
+            worst, often smooth functions, it must halve the error besides.
         coupled: P takes over from step to step what A does, as if the steps of a window were solved one after the other; if
             not, each step has its own P, and what the steps have to do with each other is left to the training.
         room: bytes that dense inverses may take: in single precision, with corrections, where double does not fit.
@@ -283,7 +285,8 @@ def _solver(
         if recipe.solves == "polynomial" or bool((diagonal.abs() > 0).all()):
             A, At = form.to_torch(complex_entries), form.to_torch(complex_entries, transpose=True)
             found = PolynomialSolver(A, At, diagonal)
-            if found.error <= recipe.polynomial_accuracy or recipe.solves == "polynomial":
+            accurate = found.error <= recipe.polynomial_accuracy and found.left() <= _WORST
+            if accurate or recipe.solves == "polynomial":
                 return found
     if reduced is not None:
         return reduced()

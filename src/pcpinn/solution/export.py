@@ -17,7 +17,7 @@ from ..mesh.mesh import Mesh
 from ..problem.field import Field
 from .function import Function
 
-_CELLS = {(1, 2): "line", (2, 3): "triangle", (2, 6): "triangle6", (3, 4): "tetra"}
+_CELLS = {(1, 2): "line", (2, 3): "triangle", (2, 6): "triangle6", (3, 4): "tetra", (3, 10): "tetra10"}
 
 
 def write_vtu(solution: Function, path: Path) -> Path:
@@ -43,7 +43,7 @@ def vtu_file(path: Path, mesh: Mesh, fields: Sequence[Field], values: np.ndarray
     """
     kind = _CELLS[
         mesh.dimension, mesh.cells.shape[1]
-    ]  # triangle6: corners, then the nodes on edges 01, 12, 02, as ours
+    ]  # triangle6, tetra10: corners, then the nodes on edges, in our order
     data = by_field(fields, values)
     meshio.write(path, meshio.Mesh(in_space(mesh), [(kind, mesh.cells)], point_data=data), file_format="vtu")
 

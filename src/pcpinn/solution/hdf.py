@@ -37,6 +37,7 @@ _CELLS = {
     (2, 3): Cells("Triangle", 5),
     (2, 6): Cells("Triangle_6", 22),
     (3, 4): Cells("Tetrahedron", 10),
+    (3, 10): Cells("Tetrahedron_10", 24),
 }
 
 

@@ -134,7 +134,7 @@ def finer_elements(problem: Problem, mesh: Mesh, settings: Settings) -> tuple[tu
         degree, mesh = (
             recipe.degree,
             refined(mesh, problem.domain),
-        )  # straight cells along curved walls: degrees do not help
+        )  # degrees alone do not see what cells along curved walls leave of the domain or add to it
         how = f"degree {degree} on cells of half the size, closer to curved walls"
     elif own_degree < highest:
         degree = recipe.degree + 1

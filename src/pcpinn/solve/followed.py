@@ -11,6 +11,7 @@ from torch import Tensor
 from ..discretize.finite_elements import FiniteElements
 from ..discretize.jumps import Values
 from ..discretize.onto_jumps import OntoJumps
+from ..discretize.rough_sources import lost_work, seen_by_many
 from ..discretize.space import Space
 from ..discretize.unseen import INSIDE, NEARLY_FITTED, coefficients, resolved, spread, unseen_cells
 from ..discretize.unseen_walls import Walls, walls_of
@@ -41,14 +42,24 @@ class Followed:
         """What an answer may be wrong by, in parts of it, since coefficients vary unseen: 0 where all is seen.
 
         Cells count by the work that is done in them where u (N,) is known, else by volume. Each may conduct as little as the
-        harmonic mean of its coefficients says, where its points of quadrature see an arithmetic one.
+        harmonic mean of its coefficients says, where its points of quadrature see an arithmetic one. In tetrahedra what sources
+        do beside that is measured, where many points see it.
         """
         at_walls = self.walls.hidden_part(self.mesh)
         if not self.unseen.any():
             return at_walls
-        cells = np.flatnonzero(self.unseen)
-        work = _work(form, u)
-        x = float((work[cells] * spread(self.values, self.mesh, cells)).sum() / work.sum())
+        cells, work, lost = np.flatnonzero(self.unseen), work_in_cells(form, u), 0.0
+        if (
+            u is not None
+            and isinstance(form, FiniteElements)
+            and self.mesh.dimension == 3
+            and form.coefficients is None
+        ):
+            seen = seen_by_many(self.values, form.space, cells)
+            lost, cells = lost_work(form, u, cells[seen]), cells[~seen]
+        if len(cells):
+            lost += float((work[cells] * spread(self.values, self.mesh, cells)).sum())
+        x = lost / float(work.sum())
         return x / (1 + x) + at_walls
 
 
@@ -96,7 +107,7 @@ def _moments(problem: Problem, mesh: Mesh) -> list[float]:
     return list((start + (end - start) * (np.arange(_MOMENTS) + 0.437) / _MOMENTS).tolist())
 
 
-def _work(form: WeakForm, u: np.ndarray | None) -> np.ndarray:
+def work_in_cells(form: WeakForm, u: np.ndarray | None) -> np.ndarray:
     """(c,) integrals over cells of |source u + flux . grad u|; volumes where it is not known."""
     volumes = form.space.quadrature.dx.sum(axis=1)
     if u is None or not isinstance(form, FiniteElements):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -80,9 +80,34 @@ def residual_of_jets(pointwise: Pointwise, x: Tensor, u: Tensor, slopes: Tensor,
 
 def normal_flux(pointwise: Pointwise, network: Network, x: Tensor, n: Tensor) -> tuple[Tensor, Tensor]:
     """flux . n of the network (m, C) at points x with normals n (m, d), and the state there; both float64."""
-    state = weight_state_at(network, x).double()
-    out = pointwise.evaluate(x.detach().double(), state)
+    state, out = image_at(pointwise, network, x)
     return torch.einsum("mcd,md->mc", out[:, :, 1:], n.double()), state
+
+
+def image_at(pointwise: Pointwise, network: Any, x: Tensor) -> tuple[Tensor, Tensor]:
+    """The state at points x (m, d) that stay where they are, and its source and flux: (m, C, 1 + d) each, float64."""
+    if isinstance(network, Foreseen):
+        return network.image(pointwise, x)
+    state = weight_state_at(network, x).double()
+    return state, pointwise.evaluate(x.detach().double(), state)
+
+
+class Foreseen:
+    """A network whose states, and their images under the PDE, are known at some points, by the tensors that hold these."""
+
+    def __init__(self, network: Any, pointwise: Pointwise, known: dict[int, tuple[Tensor, Tensor]]) -> None:
+        self._network, self._pointwise, self._known = network, pointwise, known
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """The network itself."""
+        values: Tensor = self._network(x)
+        return values
+
+    def image(self, pointwise: Pointwise, x: Tensor) -> tuple[Tensor, Tensor]:
+        """As `image_at`."""
+        if pointwise is self._pointwise and id(x) in self._known:
+            return self._known[id(x)]
+        return image_at(pointwise, self._network, x)
 
 
 def divergence(flux: Tensor, x: Tensor) -> Tensor:
@@ -152,6 +177,11 @@ class PrescribedFlux:
         """The same by kind, point and component."""
         return (1, len(self.x), len(self.components))
 
+    @property
+    def flux_points(self) -> list[Tensor]:
+        """Where it takes fluxes: always the same tensors."""
+        return [self.x]
+
     def residual(self, network: Network) -> Tensor:
         """Scaled mismatch."""
         flux, state = normal_flux(self.pointwise, network, self.x, self.normals)
@@ -179,6 +209,11 @@ class EqualSides:
     def shape(self) -> tuple[int, int, int]:
         """The same by kind, point and component."""
         return (2, len(self.x), len(self.components))
+
+    @property
+    def flux_points(self) -> list[Tensor]:
+        """Where it takes fluxes: always the same tensors."""
+        return [self.x, self.opposite]
 
     @cached_property
     def opposite(self) -> Tensor:

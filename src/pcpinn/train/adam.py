@@ -34,6 +34,7 @@ class Adam(Optimiser):
 
     name: ClassVar[str] = "adam"
     positive: ClassVar[tuple[str, ...]] = ("learning_rate", "epsilon")
+    by_gradient: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,8 +52,7 @@ class Adam(Optimiser):
     def step(self, problem: Loss, state: State) -> float:
         """One update; returns the loss before it."""
         theta = problem.theta
-        loss = problem.loss()
-        (gradient,) = torch.autograd.grad(loss, theta)
+        loss, gradient = problem.value_and_gradient()
         state["count"] += 1
         state["mean"].lerp_(gradient, 1 - self.beta1)
         state["square"].mul_(self.beta2).addcmul_(gradient, gradient, value=1 - self.beta2)
@@ -61,7 +61,7 @@ class Adam(Optimiser):
         size = (state["square"] / square_scale).sqrt_().add_(self.epsilon)
         with torch.no_grad():
             theta.sub_(self.learning_rate * (state["mean"] / mean_scale) / size)
-        return float(loss.detach())
+        return float(loss)
 
     def bind(self, problem: Loss, state: State) -> Advance:
         """On a GPU, replayed graphs if the loss can be captured (no host, no other process in it); elsewhere the plain step."""
@@ -78,12 +78,11 @@ class Fused(Steps):
     def __init__(self, adam: Adam, problem: Loss, state: State, at_once: int = AT_ONCE) -> None:
         self._adam, self._problem, self._state = adam, problem, state
         self._count = state["count"].to(torch.float32, copy=True)  # what torch's kernel wants
-        super().__init__(self._one, problem.theta, [self._count, *state.values()], at_once)
+        super().__init__(self._one, problem.theta, [self._count, *state.values(), *problem.changing()], at_once)
 
     def _one(self) -> Tensor:
         a, theta, state = self._adam, self._problem.theta, self._state
-        loss = self._problem.loss()
-        (gradient,) = torch.autograd.grad(loss, theta)
+        loss, gradient = self._problem.value_and_gradient()
         with torch.no_grad():
             torch_adam(
                 [theta],

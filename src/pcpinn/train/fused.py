@@ -45,6 +45,7 @@ class Steps:
         """The largest batch that is allowed."""
         k = next(size for size in self._sizes if size <= max(1, most))
         self._graph(k)()
+        graph.mark_changed(self._live)
         return self._losses[:k].tolist()
 
     def _graph(self, k: int) -> Callable[[], None]:

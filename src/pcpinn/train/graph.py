@@ -56,3 +56,9 @@ def try_capture(
         for tensor, kept in zip(live, saved, strict=True):
             tensor.copy_(kept)
     return captured
+
+
+def mark_changed(tensors: Sequence[Tensor]) -> None:
+    """Say of tensors that a replayed graph has changed them, which torch does not see."""
+    for tensor in tensors:
+        torch.autograd.graph.increment_version(tensor)

@@ -95,6 +95,7 @@ def train(
             problem.restore(resume.loss)
         with torch.no_grad():
             problem.theta.copy_(resume.theta)
+    problem.begin(optimiser.by_gradient)
     if announce:
         progress.stage(f"{name} ({optimiser.label})", stopping.iterations)
     started = time.perf_counter() - before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Protocol
 
+import torch
 from torch import Tensor, nn
 
 from ..team import ALONE, Team
@@ -29,6 +30,23 @@ class Loss(Protocol):
 
     def loss(self) -> Tensor:
         """A scalar, differentiable in theta."""
+
+    def value_and_gradient(self) -> tuple[Tensor, Tensor]:
+        """The loss and its gradient (p,), without a graph."""
+        value = self.loss()
+        (gradient,) = torch.autograd.grad(value, self.theta)
+        return value.detach(), gradient
+
+    def begin(self, by_gradient: bool) -> None:
+        """Told before a training whether each step asks once for `value_and_gradient`, and for nothing else.
+
+        A loss that changes at every step by the gradients of its terms may then do so there, and `adapt` need not.
+        """
+        return
+
+    def changing(self) -> list[Tensor]:
+        """The tensors of its state that `value_and_gradient` changes, in place; none by default."""
+        return []
 
     def groups(self) -> list[Tensor]:
         """Scalars whose sum is the loss, for optimisers that treat its terms apart; by default the loss itself."""

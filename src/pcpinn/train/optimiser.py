@@ -32,6 +32,9 @@ class Optimiser(Recipe, ABC):
 
     not_negative: ClassVar[tuple[str, ...]] = ("iterations", "patience")
     usual_patience: ClassVar[int] = 0
+    by_gradient: ClassVar[bool] = (
+        False  # whether a step asks a loss once for `value_and_gradient`, and for nothing else
+    )
 
     def fitted(self, memory: float | None) -> Optimiser:
         """The optimiser for a run that lets it take `memory` GiB, or what it thinks right; by default itself."""

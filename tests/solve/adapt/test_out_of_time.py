@@ -16,6 +16,7 @@ from pcpinn.solution.no_answer import NoAnswer
 from pcpinn.solve.adapt import accuracy, marched
 from pcpinn.solve.adapt.limits import Limits
 from pcpinn.solve.adapt.pace import Pace, TooSlow
+from pcpinn.solve.adapt.sizes import Round, Size, next_size
 from pcpinn.solve.march.march import WindowSolver
 from pcpinn.solve.newton import NotConverged
 
@@ -65,8 +66,8 @@ class Notes(Progress):
 def test_a_march_that_is_too_slow_is_done_on_a_coarser_plan(monkeypatch):
     """16 steps of 0.8 s do not fit into what is left of 10 s."""
     slow_windows(monkeypatch, 0.8, shorter_than=0.1)
-    monkeypatch.setattr(marched, "_first_width", lambda *_: 3)
-    monkeypatch.setattr(marched, "_next_width", lambda width, *_: (5 if width < 5 else None, None))
+    monkeypatch.setattr(marched, "first_width", lambda *_: 3)
+    monkeypatch.setattr(marched, "next_size", lambda rounds, *_: (Size(5) if len(rounds) < 2 else None, None))
     notes = Notes()
     solution = pc.solve(heat(), accuracy=1e-4, time_limit=10.0, device="cpu", progress=notes)
     assert (solution.verdict.reached, solution.verdict.limited_by) == (False, "time")
@@ -166,29 +167,101 @@ def test_a_larger_network_that_fails_does_not_cost_the_answer(monkeypatch):
     assert any("the answer before stands" in text for text in notes.texts)
 
 
+def test_a_second_level_that_confirms_the_first_may_take_more_of_the_time():
+    limits = Limits(100.0)
+    limits.clock.add(40.0)
+    assert limits.would_exceed(0.5)
+    assert not limits.would_exceed(0.5, confirming=True)
+    assert limits.would_exceed(0.8, confirming=True)
+
+
+def tried(*rounds):
+    return [Round(Size(width, *halvings), estimate) for width, estimate, *halvings in rounds]
+
+
+def following(rounds, limits, took=0.01, asked=1e-3):
+    return next_size(tried(*rounds), asked, took, limits, dofs=1000, dimension=2)
+
+
 def test_the_next_network_of_a_march_is_as_wide_as_there_is_time_for():
     limits = Limits(100.0)
     limits.clock.add(20.0)
-    assert marched._next_width(50, 50, 1.0, limits) == (100, None)
-    assert marched._next_width(150, 50, 1.0, limits) == (200, None)  # four times the first
-    assert marched._next_width(190, 50, 1.0, limits) == (None, None)
-    assert marched._next_width(0, 0, 1.0, limits) == (None, None)  # the user's own network
-    width, advice = marched._next_width(50, 50, 40.0, limits)
-    assert advice is None
-    assert 65 < width < 75  # twice the time of the last one
-    width, advice = marched._next_width(50, 50, 69.0, limits)
-    assert width is None
+    assert following([(50, 0.1)], limits, 1.0) == (Size(100), None)
+    assert following([(0, 0.1)], limits, 1.0) == (None, None)  # the user's own network
+    size, why = following([(50, 0.1)], limits, 40.0)
+    assert why is None
+    assert 65 < size.width < 75  # twice the time of the last one
+    size, (limited, advice) = following([(50, 0.1)], limits, 69.0)
+    assert (size, limited) == (None, "time")
     assert "time_limit=326" in advice
     assert "100 units instead of 50" in advice
 
 
+def test_the_next_network_of_a_march_is_as_wide_as_the_last_ones_say():
+    limits = Limits(100.0)
+    # The estimate falls with the width: three times too large, so three times the units; 100 times, four.
+    assert following([(50, 4e-3), (100, 2e-3)], limits) == (Size(300), None)
+    assert following([(50, 0.4), (100, 0.2)], limits) == (Size(400), None)
+    most = [(50, 4e-3), (700, 2e-3), (790, 1e-3)]  # sixteen times the first
+    assert following(most, limits, asked=1e-4) == (None, None)
+
+
+@pytest.mark.parametrize("last", [0.0195, 0.03, np.inf])
+def test_where_units_do_not_help_cells_may(last):
+    stalled, limits = [(50, 0.02), (100, last)], Limits(100.0)
+    assert following(stalled, limits) == (Size(50, 1), None)
+    size, (limited, advice) = following(stalled, limits, 30.0)  # four times that is more than there is
+    assert (size, limited) == (None, "time")
+    assert "time_limit=13" in advice
+    assert following([*stalled, (50, 2e-3, 1)], limits) == (Size(100, 1), None)  # they did: more units again
+    size, (limited, advice) = following([*stalled, (50, 0.019, 1)], limits)
+    assert (size, limited) == (None, "network")
+    assert "nor finer cells" in advice
+    size, (limited, advice) = following(stalled, Limits(100.0, 1e-3))  # no memory for them
+    assert (size, limited) == (None, "network")
+    assert "2.0e-02 with 50" in advice
+
+
+def test_finer_cells_bring_a_march_of_networks_on_where_units_do_not():
+    """A standing wave in a square: what is wrong in each step falls with the cells."""
+    domain = pc.Rectangle((0, 0), (1, 1), name="sides")
+
+    def start(x):
+        return torch.sin(2 * torch.pi * x[0]) * torch.sin(2 * torch.pi * x[1])
+
+    problem = pc.Problem(
+        domain.over(0, 0.5),
+        fields=["u", "v"],
+        density=lambda x, u, v: (u.value, v.value),
+        source=lambda x, u, v: (-v.value, 0.0),
+        flux=lambda x, u, v: (0 * u.grad, u.grad),
+        boundary={
+            "sides": {"u": pc.Dirichlet(0.0), "v": pc.Dirichlet(0.0)},
+            "initial": {"u": pc.Initial(start), "v": pc.Initial(0.0)},
+        },
+    )
+    given = {"time": "march", "scheme": "radau", "time.order": 3, "steps": 16, "degree": 3, "depth": 1}
+    given |= {"initialisation": "radial", "activation": "exp", "features": "none", "feature_count": 1}
+    given |= {"iterations": 0, "start_iterations": 0, "device": "cpu", "split_errors": False}
+    x = np.random.default_rng(0).random((2000, 3)) * [1, 1, 0.5]
+    exact = np.sin(2 * np.pi * x[:, 0]) * np.sin(2 * np.pi * x[:, 1]) * np.cos(np.sqrt(8) * np.pi * x[:, 2])
+
+    def true(cells, width):
+        solution = pc.solve(problem, {**given, "cells": (cells, cells), "width": width}, accuracy=None)
+        return np.linalg.norm(solution(x)[:, 0] - exact) / np.linalg.norm(exact)
+
+    error = true(6, 120)
+    assert true(6, 240) > 0.7 * error
+    assert true(12, 120) < 0.2 * error
+
+
 @pytest.mark.filterwarnings("ignore::pcpinn.errors.AccuracyWarning")
 def test_a_march_whose_network_is_too_small_says_that_it_is_time_that_lacks(monkeypatch):
-    monkeypatch.setattr(marched, "_first_width", lambda *_: 2)
-    monkeypatch.setattr(marched, "_next_width", lambda *_: (None, "allow more time (time_limit=7)"))
+    monkeypatch.setattr(marched, "first_width", lambda *_: 2)
+    monkeypatch.setattr(marched, "next_size", lambda *_: (None, ("time", "allow more time (time_limit=7)")))
     verdict = pc.solve(heat(), accuracy=1e-3, device="cpu").verdict
     assert (verdict.limited_by, verdict.advice) == ("time", "allow more time (time_limit=7)")
-    monkeypatch.setattr(marched, "_next_width", lambda *_: (None, None))
+    monkeypatch.setattr(marched, "next_size", lambda *_: (None, None))
     verdict = pc.solve(heat(), accuracy=1e-3, device="cpu").verdict
     assert verdict.limited_by == "network"
     assert "width=4)" in verdict.advice
@@ -198,18 +271,18 @@ def test_a_march_whose_network_is_too_small_says_that_it_is_time_that_lacks(monk
 def test_a_wider_network_that_runs_out_of_time_is_no_reason_to_ask_for_a_wider_one(monkeypatch):
     usual = marched._train
 
-    def train(problem, wish, on, width, limits, *rest):
-        if width == 3:
+    def train(problem, wish, on, size, limits, *rest):
+        if size.width == 3:
             limits.clock.add(limits.seconds)
             raise PcpinnError("the time limit was reached", "allow more")
-        return usual(problem, wish, on, width, limits, *rest)
+        return usual(problem, wish, on, size, limits, *rest)
 
     monkeypatch.setattr(marched, "_train", train)
-    monkeypatch.setattr(marched, "_first_width", lambda *_: 2)
-    monkeypatch.setattr(marched, "_next_width", lambda *_: (3, None))
+    monkeypatch.setattr(marched, "first_width", lambda *_: 2)
+    monkeypatch.setattr(marched, "next_size", lambda *_: (Size(3), None))
     verdict = pc.solve(heat(), accuracy=1e-3, device="cpu", time_limit=50.0).verdict
     assert verdict.limited_by == "time"
-    assert "time_limit=100), for a network of 3 units" in verdict.advice
+    assert "time_limit=100), for a network of width 3" in verdict.advice
 
 
 def test_pace():

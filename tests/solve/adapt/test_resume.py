@@ -12,6 +12,7 @@ import pcpinn as pc
 from pcpinn.errors import PcpinnError
 from pcpinn.progress import Progress
 from pcpinn.solve.adapt import accuracy, marched
+from pcpinn.solve.adapt.sizes import Size
 
 X = np.random.default_rng(0).random((200, 2))
 
@@ -106,11 +107,11 @@ class Stages(Progress):
         self.names.append(name.partition(" ")[0])
 
 
-def then_twelve(width, *_):
-    return (12, None) if width < 12 else (None, None)
+def then_twelve(rounds, *_):
+    return (Size(12) if len(rounds) < 2 else None), None
 
 
-TWO_OR_TWELVE = (marched, "_first_width", lambda *_: 2), (marched, "_next_width", then_twelve)
+TWO_OR_TWELVE = (marched, "first_width", lambda *_: 2), (marched, "next_size", then_twelve)
 CASES = {
     "layer": (layer, [(accuracy, "_WIDTHS", (1, 2, 6))], {"accuracy": 1e-4}, "width 2"),
     "wave": (wave, TWO_OR_TWELVE, {"accuracy": 1e-4}, "width 2"),
@@ -148,7 +149,7 @@ def test_a_network_that_was_begun_keeps_its_width_though_less_time_is_left(tmp_p
     options = {"accuracy": 1e-4, "device": "cpu", "checkpoint_every": 0.0, "out": tmp_path / "run"}
     with pytest.raises(Killed):
         pc.solve(wave(), progress=KilledAt(stage="marching", iteration=13, skip=5), **options)
-    monkeypatch.setattr(marched, "_next_width", lambda width, *_: (7, None) if width < 7 else (None, None))
+    monkeypatch.setattr(marched, "next_size", lambda rounds, *_: (Size(7) if len(rounds) < 2 else None, None))
     again = pc.solve(wave(), resume=True, **options)
     assert [n["width"] for n in again.result["adaptation"]["networks"]] == [2, 12]
 

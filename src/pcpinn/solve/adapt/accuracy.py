@@ -29,10 +29,11 @@ from ..run import run
 from ..settings import Settings
 from ..start import Start
 from .between import between_nodes
+from .degrees import degree_of, raised
 from .fields import counted, counts, scales
 from .inputs import inputs_of
 from .interfaces import Interfaces, interfaces_of
-from .level import Elements, Level, marked
+from .level import Elements, Level, finer_quadrature, marked
 from .limits import Limits
 from .plan_file import SteadyPlan
 from .singular import singular_points
@@ -54,6 +55,7 @@ _HELPED = 0.8  # part of the training error that may be left when more nodes hav
 _WRONG = 0.9  # part of the squared error in the cells that get more nodes
 _WIDTHS = (20, 28, 40, 56)
 _SHORT, _LONG = 40, 80  # iterations after which it is looked whether nodes are missing, and others
+_AT_ONCE = 300  # those of a solid on a GPU, where another training costs more than the iterations of a wide network
 
 
 def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progress, unfinished: Unfinished) -> Solution:
@@ -66,7 +68,8 @@ def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progres
 
     def plan() -> Adapted:
         mesh = cut_first(problem, interfaces.first_mesh(problem, settings, wish.mesh), elements, limits)
-        return adapt(problem, mesh, elements, target, limits, progress, wish.start, goal, interfaces.settled)
+        settled, higher = interfaces.settled, raised(problem, wish, elements)
+        return adapt(problem, mesh, elements, target, limits, progress, wish.start, goal, settled, higher)
 
     adapted = unfinished.plan(SteadyPlan(problem, elements), plan)
     return Trainer(problem, wish, adapted, limits, progress, goal, interfaces, unfinished).solution()
@@ -118,7 +121,7 @@ class Trainer:
         best: tuple[float, Solution, Verdict] | None = None
         since = self.limits.clock.seconds
         fixed = wish.fixes("network", "optimiser")
-        attempt: _Attempt | None = _Attempt(0 if fixed else _WIDTHS[0], level.mesh, _TRAINED * wish.accuracy)
+        attempt: _Attempt | None = self._first(fixed)
         while attempt is not None:
             width = attempt.width
             try:
@@ -161,6 +164,13 @@ class Trainer:
         }
         return solution
 
+    def _first(self, fixed: bool) -> _Attempt:
+        """A small network; a wide one where a GPU has time for it while multigrid is set up for another."""
+        mesh, tolerance = self.adapted.level.mesh, _TRAINED * self.wish.accuracy
+        if not fixed and self.unfinished.device.type == "cuda" and self._multigrid(mesh):
+            return _Attempt(_WIDTHS[-1], mesh, tolerance, _AT_ONCE)
+        return _Attempt(0 if fixed else _WIDTHS[0], mesh, tolerance)
+
     def _next(self, last: _Attempt, solution: Solution, training: float, took: float) -> _Attempt | None:
         """What is tried after a training that was not enough; None when nothing is left."""
         stopped, accuracy = solution.result["stopped_by"], self.wish.accuracy
@@ -188,7 +198,8 @@ class Trainer:
         level, mesh = self.adapted.level, solution.mesh
         assert isinstance(mesh, Mesh)  # time of its own is marched
         own = level.coarse.space
-        space = Space(mesh, self.problem.unknowns, own.degree, 2 * own.degree + 4, own.element)
+        order = finer_quadrature(own.degree - 1, mesh.dimension)
+        space = Space(mesh, self.problem.unknowns, own.degree, order, own.element)
         squares = between_nodes(space, _values(solution)) * (counts(self.problem) / level.units**2)
         if np.sqrt(squares.sum(axis=0).max()) < _BETWEEN * training:
             return None
@@ -222,6 +233,7 @@ class Trainer:
             "optimiser.even": 0.5,
             "certify": False,
             "scales": scales(level.sizes, self.problem, float(np.sqrt(level.fine.space.quadrature.dx.sum()))),
+            **degree_of(level),
             **inputs_of(level),
             **singular_points(self.problem, level.mesh, self.kinks),
             **({"kinks": self.kinks} if self.kinks else {}),
@@ -248,10 +260,12 @@ class Trainer:
 
     def _preconditioner(self, mesh: Mesh) -> dict[str, Any]:
         """P of a training: complete factors, or multigrid for a solid of so many cells that planning took it, too."""
-        level, direct = self.adapted.level, _DIRECT[mesh.dimension]
-        if self._size(mesh) > direct and level.iterated:
-            return {"preconditioner": "amg"}
-        return {"preconditioner": "auto-lu", "preconditioner.direct": direct}
+        if self._multigrid(mesh):
+            return {"preconditioner": "amg", "preconditioner.coarsening": "quick"}
+        return {"preconditioner": "auto-lu", "preconditioner.direct": _DIRECT[mesh.dimension]}
+
+    def _multigrid(self, mesh: Mesh) -> bool:
+        return self._size(mesh) > _DIRECT[mesh.dimension] and self.adapted.level.iterated
 
     def _size(self, mesh: Mesh) -> float:
         """Degrees of freedom on a refined mesh, roughly."""
@@ -285,7 +299,8 @@ class Trainer:
     def _errors(self, level: Level, solution: Solution) -> tuple[dict[str, float], float]:
         """Estimated total error by field, and the largest distance from the discrete solution."""
         from_better, from_discrete = level.distances_of(_values(solution))
-        total = from_better + (1 / self.adapted.trust - 1) * level.errors + self.unseen
+        total = from_better + (1 / self.adapted.trust - 1) * level.errors + self.adapted.rest
+        total += self.adapted.gap + self.unseen
         names = (f.name for f in self.problem.unknowns)
         return dict(zip(names, total.tolist(), strict=True)), float(from_discrete.max())
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from functools import partial
 from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 
 from ...discretize.equation import Matrix
 from ...discretize.finite_elements import FiniteElements
-from ...discretize.linear_solves import Factors, solve_krylov
+from ...discretize.linear_solves import Factors
 from ...discretize.newton import Solve
 from ...errors import PcpinnError
 from ...precondition.amg import AMG, split_unknowns
+from ...precondition.converged import Converged
 
 _FACTORS = 15_000  # degrees of freedom of a solid from which factors take longer than cycles
-_TOLERANCE = 1e-11
+_TRIAL = 1e-6  # tolerance of a trial solve
 _ASYMMETRY = 1e-9
 
 
@@ -32,30 +33,31 @@ class Inverse(Protocol):
 
 
 class Iterated:
-    """A^-1 and A^-T by GMRES with multigrid, for symmetric and positive definite A but for rows of conditions.
+    """A^-1 and A^-T by conjugate gradients with multigrid, for symmetric and positive definite A but for rows of conditions.
+
+    Args:
+        A: (N, N).
+        discretisation: that A belongs to, for coarser levels of lower degrees.
 
     Raises:
-        PcpinnError: here where A is seen not to be positive definite; in `apply` where GMRES does not converge.
+        PcpinnError: here where A is seen not to be positive definite; in `apply` where nothing converges.
     """
 
-    def __init__(self, A: sp.csr_matrix) -> None:
-        self._A, self._amg = A, AMG(coarsening="quick")
-        self._state = self._amg.build(A)
+    def __init__(self, A: sp.csr_matrix, discretisation: FiniteElements | None = None) -> None:
+        self._size, amg = A.shape[0], AMG(coarsening="quick")
+        self._solver = Converged(A, amg if discretisation is None else amg.fitted(discretisation, 0.0))
 
     def apply(self, r: np.ndarray) -> np.ndarray:
         """A^-1 r for r (N,)."""
-        return _converged(solve_krylov(self._A, r, partial(self._amg.apply, self._state), _TOLERANCE))
+        return self._solver.apply(torch.from_numpy(r)).numpy()
 
     def apply_transpose(self, r: np.ndarray) -> np.ndarray:
         """A^-T r for r (N,)."""
-        apply = partial(self._amg.apply_transpose, self._state)
-        return _converged(solve_krylov(sp.csr_matrix(self._A.T), r, apply, _TOLERANCE))
+        return self._solver.apply_transpose(torch.from_numpy(r)).numpy()
 
-
-def _converged(u: np.ndarray | None) -> np.ndarray:
-    if u is None:
-        raise PcpinnError("GMRES with multigrid did not converge", "use a mesh whose matrix can be factorised")
-    return u
+    def try_out(self) -> None:
+        """Solve for a few digits. Raises: PcpinnError where that fails."""
+        self._solver.within(_TRIAL, torch.ones(self._size, dtype=torch.float64))
 
 
 def iterated(discretisation: FiniteElements, A: sp.csr_matrix) -> Iterated | None:
@@ -66,8 +68,8 @@ def iterated(discretisation: FiniteElements, A: sp.csr_matrix) -> Iterated | Non
     if discretisation.components > 1 or not symmetric or not (A.diagonal() > 0).all():
         return None
     with contextlib.suppress(PcpinnError):  # short waves: symmetric, but not positive
-        inverse = Iterated(A)
-        inverse.apply(np.ones(A.shape[0]))
+        inverse = Iterated(A, discretisation)
+        inverse.try_out()
         return inverse
     return None
 
@@ -81,6 +83,7 @@ class Inverses:
     def __init__(self, discretisation: FiniteElements) -> None:
         self._discretisation = discretisation
         self._last: tuple[sp.csr_matrix, Inverse] | None = None
+        self.iterated: bool | None = None  # whether multigrid served for the last one; None where it was not tried
 
     def of(self, A: sp.csr_matrix) -> Inverse:
         """Multigrid for large matrices that it suits, else factors."""
@@ -100,6 +103,7 @@ class Inverses:
     def _made(self, A: sp.csr_matrix) -> Inverse:
         large = self._discretisation.mesh.dimension == 3 and A.shape[0] > _FACTORS
         found = iterated(self._discretisation, A) if large else None
+        self.iterated = found is not None if large else None
         return found or Factors(A)
 
 

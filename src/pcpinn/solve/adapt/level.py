@@ -16,14 +16,19 @@ from ...discretize.elements import ELEMENTS
 from ...discretize.finite_elements import FiniteElements
 from ...discretize.space import Space
 from ...discretize.transfer import by_field, mass_times, prolongation, squares, values_in_cells
+from ...discretize.wall_gaps import wall_gaps
 from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
 from ...mesh.refine import refined
 from ...problem.problem import Problem
+from ..followed import work_in_cells
+from ..refinement import shape_of
 from .fields import counts
 from .inverses import Inverses, iterated
 
 TINY = 1e-14
+_SAMPLE = 40_000  # nodes at which functions of other meshes of a solid are looked at
+_POSITIVE = 7  # the highest order on tetrahedra whose rule has positive weights: enough for gradients of degree 4
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class Elements:
 
 def finer_quadrature(degree: int, dimension: int) -> int:
     """Order of quadrature for one degree more: a few orders more, to see what coefficients do between points."""
-    return 2 * (degree + 1) + (4 if dimension < 3 else 1)
+    return 2 * (degree + 1) + 4 if dimension < 3 else min(2 * (degree + 1) + 1, _POSITIVE)
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,8 @@ class Level:
         """Whether multigrid inverts the matrices of finer levels, so that these need no factors."""
         if self.mesh.dimension < 3:
             return False
+        if self.inverses.iterated is not None:
+            return self.inverses.iterated
         return iterated(self.coarse, DiscreteEquation(self.coarse).linearise(self.u).A) is not None
 
     @cached_property
@@ -116,6 +123,21 @@ class Level:
         e = np.sqrt(by_field(self.fine.space, squares(self.fine.space, v - self.better)).sum(axis=0))
         return e / self.units
 
+    def distances_from(self, form: FiniteElements, u: np.ndarray) -> np.ndarray:
+        """(F,) the same for a function (N,) of another discretisation, such as that of an earlier mesh.
+
+        On solids it is looked at some of the nodes, by their weights: to find the cells of all of them takes longer than a level.
+        """
+        space = self.fine.space
+        if self.mesh.dimension < 3 or form.mesh is self.mesh or space.size <= _SAMPLE:
+            return self.distances(prolongation(form.space, space) @ u)
+        rows = np.random.default_rng(0).choice(space.size, _SAMPLE, replace=False)
+        of = space.unknown_components[rows]
+        e = form.space.interpolate(u, space.unknown_nodes[rows])[np.arange(_SAMPLE), of] - self.better[rows]
+        weights, count = space.weights[rows], space.components
+        whole = np.bincount(space.unknown_components, space.weights, count) / np.bincount(of, weights, count)
+        return np.asarray(np.sqrt(by_field(space, whole * np.bincount(of, weights * e**2, count))) / self.units)
+
     @cached_property
     def units(self) -> np.ndarray:
         """(F,) what errors of each field are divided by."""
@@ -143,6 +165,15 @@ class Level:
             found = np.einsum("cq,cqk->k", quadrature.dx, (values - own) ** 2)
             result.append(np.sqrt(by_field(space, found)) / self.units)
         return result[0], result[1]
+
+    @cached_property
+    def gaps(self) -> np.ndarray:
+        """(c,) relative errors for what lies between the faces of curved tetrahedra and their walls, by the work done there."""
+        apart = wall_gaps(self.mesh, shape_of(self.coarse.problem, self.mesh))
+        if not apart.any():
+            return apart
+        work, volume = work_in_cells(self.fine, self.better), self.fine.space.quadrature.dx.sum(axis=1)
+        return np.asarray(apart / volume * work / work.sum())
 
     def indicators(self) -> np.ndarray:
         """(c,) what each cell contributes to the squared L2 error, by the dual problem of that very error.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from ...problem.shape_base import SpaceTime
 from ...progress import Progress
 from ...solution.solution import Solution
 from ...solution.verdict import Verdict, judge
+from ..build import make_device
 from ..followed import looked_at
 from ..march.march import march
 from ..refinement import refined_everywhere
@@ -33,18 +34,16 @@ from .limits import Limits
 from .march_error import march_distances
 from .marches import Marches, MarchPair, Steps
 from .plan_file import MarchPlan
+from .sizes import Round, Size, first_width, next_size
 from .steps import AdaptedMarch, adapt_march
 from .unfinished import Unfinished
-from .unseen import SAFE, along_pixels, cut_first, say_unseen
-from .wish import DEGREE, FIRST_CELLS, Wish, first_mesh, follows_planes
+from .unseen import SAFE, along_pixels, cut_first, pixels_of, say_unseen
+from .wish import DEGREE, Wish, first_mesh
 
 _SPACE, _TIME, _TRAINED = 0.22, 0.13, 0.25  # parts of the accuracy
 _FIRST_STEPS = 8
 _FINE = 4  # times the cells of an even first mesh: with more, steps are chosen on that one first
 _ORDER = 3
-_UNITS = {1: (2, 80, 640), 2: (6, 300, 1500), 3: (6, 400, 1000)}  # nodes per unit of the first network; least, most
-_MOST_GROWTH, _ONCE, _LEAST = 4.0, 2.0, 1.3  # of the first network's width in all; in one round at most, at least
-_COST = 2.0  # power of the width that a round costs: least squares of the last layer
 _RIDGES = {  # beside what a user says of the network
     "network.depth": 1,
     "network.initialisation": "cells",
@@ -67,60 +66,67 @@ def solve_over_time(
     targets = (_SPACE * wish.accuracy, _TIME * wish.accuracy)
 
     def plan() -> AdaptedMarch:
-        even = along = first_mesh(problem, settings, wish.mesh)
-        if wish.mesh is None and follows_planes(domain.shape, settings):
-            along = along_pixels(problem, even, elements, limits, FIRST_CELLS[even.dimension])
-        mesh, begun, pixels = cut_first(problem, along, elements, limits), steps, along is not even
-        if pixels and mesh.cell_count > _FINE * even.cell_count:
+        pixels = pixels_of(problem, settings) if wish.mesh is None else None
+        if pixels is None:
+            mesh = cut_first(problem, first_mesh(problem, settings, wish.mesh), elements, limits)
+            return adapt_march(problem, mesh, elements, steps, targets, limits, progress)
+        even, along = along_pixels(problem, pixels, elements, limits)
+        mesh, begun = cut_first(problem, along, elements, limits), steps
+        if mesh.cell_count > _FINE * even.cell_count:
             begun = first_steps(Marches(problem, elements, progress, limits), even, steps, targets[1])
-        return adapt_march(problem, mesh, elements, begun, targets, limits, progress, stretch=not pixels)
+        return adapt_march(problem, mesh, elements, begun, targets, limits, progress, stretch=False)
 
     adapted = unfinished.plan(MarchPlan(problem, elements, steps), plan)
 
-    def train(width: int, on: AdaptedMarch, progress: Progress) -> Solution:
+    def train(size: Size, on: AdaptedMarch, progress: Progress) -> Solution:
         return unfinished.network(
-            problem, lambda out, resume: _train(problem, wish, on, width, limits, progress, out, resume)
+            problem, lambda out, resume: _train(problem, wish, on, size, limits, progress, out, resume)
         )
 
     space = adapted.level.space
     unseen = looked_at(problem, space).hidden_part(adapted.level.finer.space.form)
     say_unseen(unseen, wish.accuracy, progress)
     best: tuple[float, Solution, Verdict] | None = None
-    rounds, since, used, coarser, advice = [], limits.clock.seconds, adapted, None, None
-    width = first = 0 if wish.fixes("network", "optimiser") else _first_width(problem, adapted)
+    rounds: list[Round] = []
+    since, used, coarser, why = limits.clock.seconds, adapted, None, None
+    device, fixed = make_device(wish.asked.run.device), wish.fixes("network", "optimiser")
+    size = Size(0 if fixed else first_width(problem, adapted, device))
     while True:
         try:
             if best is None:
-                solution, used, coarser = first_march(wish.accuracy, adapted, partial(train, width), limits, progress)
+                solution, used, coarser = first_march(wish.accuracy, adapted, partial(train, size), limits, progress)
             else:
-                solution = train(width, used, progress)
+                solution = train(size, used, progress)
         except PcpinnError as error:
             if best is None:
                 raise
-            progress.note(f"width {width}: {error.problem}; the smaller network's answer stands")
+            progress.note(f"{_named(size)}: {error.problem}; the smaller network's answer stands")
             if limits.left < 0.1 * limits.seconds:
-                advice = f"allow more time (time_limit={math.ceil(2 * limits.seconds)}), for a network of {width} units"
+                more = math.ceil(2 * limits.seconds)
+                why = ("time", f"allow more time (time_limit={more}), for a network of {_named(size)}")
             break
         errors = _errors(adapted, solution, problem, elements, limits, progress)
         fields = {name: error + unseen for name, error in errors.items()}
         limited = "mesh" if unseen > SAFE * wish.accuracy else coarser or adapted.limited_by or "network"
         took, since = limits.clock.seconds - since, limits.clock.seconds
-        wider, advice = _next_width(width, first, took, limits)
         verdict = judge(wish.accuracy, counted(problem, fields), limited)
         estimate = np.inf if verdict.estimate is None else verdict.estimate
-        rounds.append({"width": width, "estimate": verdict.estimate})
-        progress.note(f"width {width}: estimated error {estimate:.1e}")
+        rounds.append(Round(size, estimate))
+        dofs = adapted.level.base.space.size
+        following, why = next_size(rounds, wish.accuracy, took, limits, dofs, problem.dimension)
+        progress.note(f"{_named(size)}: estimated error {estimate:.1e}")
         if best is None or estimate < best[0]:
             best = (estimate, solution, verdict)
-        if verdict.reached or wider is None:
+        if verdict.reached or following is None:
             break
-        width = unfinished.decided(wider)
+        size = Size(*unfinished.decided((following.width, following.halvings)))
     assert best is not None
     _, solution, verdict = best
-    if verdict.limited_by == "network" and advice is not None:  # a wider one was not tried
-        verdict = replace(verdict, limited_by="time", advice=advice)
-    elif verdict.limited_by == "network" and width:
-        verdict = replace(verdict, advice=f"give a larger network (width={2 * width}), or more time (time_limit=...)")
+    if verdict.limited_by == "network" and why is not None:  # a wider one was not tried
+        verdict = replace(verdict, limited_by=why[0], advice=why[1])
+    elif verdict.limited_by == "network" and not fixed:
+        larger = f"give a larger network (width={2 * size.width}), or more time (time_limit=...)"
+        verdict = replace(verdict, advice=larger)
     if problem is not users:  # the rates are not part of the answer
         shown = replace(solution.network.plan, shown=users.components)
         network = MarchedNetwork(solution.network.base, shown, solution.network.times, solution.network.theta.detach())
@@ -130,45 +136,23 @@ def solve_over_time(
     solution.result["adaptation"] = {
         "levels": [list(row) for row in adapted.history],
         "trust": adapted.trust,
-        "networks": rounds,
+        "networks": [{**asdict(r.size), "estimate": r.estimate if r.estimate < np.inf else None} for r in rounds],
     }
     return solution
-
-
-def _first_width(problem: Problem, adapted: AdaptedMarch) -> int:
-    """Units of the first network, by the size of the mesh."""
-    each, least, most = _UNITS[problem.dimension]
-    nodes = adapted.level.base.space.size // problem.components
-    return int(np.clip(nodes / each, least, most))
-
-
-def _next_width(width: int, first: int, took: float, limits: Limits) -> tuple[int | None, str | None]:
-    """Units of the next network, as many as there is time for; or None, with what more time would do if that is what lacks."""
-    factor = min(_ONCE, _MOST_GROWTH * first / width) if width else 0.0
-    if factor < _LEAST:  # the user's own, or the largest that is tried
-        return None, None
-    affordable = (limits.left / max(took, 1e-3)) ** (1 / _COST)
-    if limits.left < 0.1 * limits.seconds or affordable < _LEAST:
-        more = math.ceil(1.1 * (limits.seconds - limits.left + took * factor**_COST))
-        return (
-            None,
-            f"allow more time (time_limit={more}), for a network of {int(factor * width)} units instead of {width}",
-        )
-    return int(min(factor, affordable) * width), None
 
 
 def _train(
     problem: Problem,
     wish: Wish,
     adapted: AdaptedMarch,
-    width: int,
+    size: Size,
     limits: Limits,
     progress: Progress,
     out: Path | None = None,
     resume: bool = False,
 ) -> Solution:
     steps, level = adapted.steps, adapted.level
-    mesh = _dense_mesh(problem, adapted, width, limits)
+    mesh = _dense_mesh(problem, adapted, size, limits)
     chosen: dict[str, Any] = {
         "time": "march",
         "scheme": steps.scheme,
@@ -176,7 +160,7 @@ def _train(
         "time.steps": len(steps.times) - 1,
         "time.tolerance": _TRAINED * wish.accuracy / 1000,
         "time.split_errors": False,
-        **(_RIDGES if wish.fixes_but("network.width", "network") else _units(problem, mesh, width)),
+        **(_RIDGES if wish.fixes_but("network.width", "network") else _units(problem, mesh, size.width)),
         "optimiser.iterations": 0,
         "start_iterations": 0,
         "scales": scales(level.units, problem, float(np.sqrt(level.space.quadrature.dx.sum() * np.ptp(steps.times)))),
@@ -199,12 +183,18 @@ def _units(problem: Problem, mesh: Mesh, width: int) -> dict[str, Any]:
     return {**units, "network.features": "none", "network.feature_count": 1, **sizes}
 
 
-def _dense_mesh(problem: Problem, adapted: AdaptedMarch, units: int, limits: Limits) -> Mesh:
-    """The adapted mesh, refined until it has two nodes per unit of the network."""
+def _named(size: Size) -> str:
+    return f"width {size.width}" + (", cells halved" if size.halvings else "")
+
+
+def _dense_mesh(problem: Problem, adapted: AdaptedMarch, wanted: Size, limits: Limits) -> Mesh:
+    """The adapted mesh, its cells halved, then refined until it has two nodes per unit of the network."""
     mesh, finest = adapted.mesh, adapted.level.base.space
+    for _ in range(wanted.halvings):
+        mesh = refined_everywhere(mesh, problem)
     size = finest.size // problem.components * mesh.cell_count // finest.mesh.cell_count
     d = mesh.dimension
-    while size < 2 * units and limits.affords(size * 2**d, d) and limits.in_time(size * 2**d, d):
+    while size < 2 * wanted.width and limits.affords(size * 2**d, d) and limits.in_time(size * 2**d, d):
         mesh, size = refined_everywhere(mesh, problem), size * 2**d
     return mesh
 

@@ -6,7 +6,6 @@ from typing import Protocol
 
 import numpy as np
 
-from ...discretize.transfer import prolongation
 from .level import Level
 
 
@@ -30,7 +29,7 @@ class OfFields:
         return level.largest(level.errors)
 
     def found(self, level: Level, now: Level) -> float:  # noqa: D102
-        return now.largest(now.distances(prolongation(level.coarse.space, now.fine.space) @ level.u))
+        return now.largest(now.distances_from(level.coarse, level.u))
 
     def indicators(self, level: Level) -> np.ndarray:  # noqa: D102
         return level.indicators()

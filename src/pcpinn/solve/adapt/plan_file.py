@@ -42,6 +42,12 @@ class SteadyPlan:
         level = plan.level
         tensors = {"u": level.u, "better": level.better, "first.u": plan.first_u}
         facts = {"trust": plan.trust, "limited_by": plan.limited_by, "history": [list(row) for row in plan.history]}
+        facts |= {
+            "rest": plan.rest,
+            "gap": plan.gap,
+            "degree": level.coarse.space.degree,
+            "quadrature": level.coarse.space.quadrature_order,
+        }
         for name, mesh in (("mesh", level.mesh), ("first", plan.first.mesh)):
             _add_mesh(tensors, facts, name, mesh)
         return tensors, facts
@@ -50,15 +56,19 @@ class SteadyPlan:
         """Inverse of `write`."""
         tensors, facts = contents.tensors, contents.facts
         mesh, first = (_mesh(contents, name, path) for name in ("mesh", "first"))
-        coarse, fine = self._elements.on(self._problem, mesh), self._elements.finer(self._problem, mesh)
+        elements, rest = self._elements, float(facts.get("rest", 0.0))
+        if "degree" in facts:  # of plans before there were degrees to choose: as asked
+            elements = replace(elements, degree=int(facts["degree"]), quadrature=int(facts["quadrature"]))
+        coarse = elements.on(self._problem, mesh)
+        fine = coarse if rest else elements.finer(self._problem, mesh)
         begin = self._elements.on(self._problem, first)
         for name, size in (("u", coarse.size), ("better", fine.size), ("first.u", begin.size)):
             if tensors[name].shape != (size,):
                 raise ValueError(f"{name} does not fit its mesh")
         level = Level(coarse, tensors["u"].copy(), fine, tensors["better"].copy(), Inverses(fine))
         history = [(int(size), float(error)) for size, error in facts["history"]]
-        trust = float(facts["trust"])
-        return Adapted(level, begin, tensors["first.u"].copy(), trust, facts["limited_by"], history)
+        trust, gap = float(facts["trust"]), float(facts.get("gap", 0.0))
+        return Adapted(level, begin, tensors["first.u"].copy(), trust, facts["limited_by"], history, rest, gap)
 
 
 class MarchPlan:

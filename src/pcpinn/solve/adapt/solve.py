@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...discretize.wellposed import refuse_ill_posed
+from ...environment import available_memory
 from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
 from ...problem.problem import Problem
@@ -71,7 +72,8 @@ def solve_adaptively(
             "leave start= out",
         )
     seconds = settings.run.time_limit
-    limits = Limits(seconds if math.isfinite(seconds) else USUAL_LIMIT, settings.run.planned, own.clock)
+    free = (available_memory() or 0.0) if settings.run.memory is None else 0.0
+    limits = Limits(seconds if math.isfinite(seconds) else USUAL_LIMIT, settings.run.planned, own.clock, free=free)
     refuse_unaffordable(problem, settings, first)
     own.begin(first)
     if resume and out is not None and (out / "mesh.safetensors").exists():

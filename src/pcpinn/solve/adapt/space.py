@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,15 +22,18 @@ from ...progress import Progress
 from ..refinement import refined_where
 from ..start import Start, nodal_start
 from .inverses import Inverses
-from .level import Elements, Level
+from .level import Elements, Level, marked
+from .lifted import WORTH, left, lifted
 from .limits import Limits
 from .measure import Measure, OfFields
 from .pins import marked_but_for_pins
 from .trust import LEAST_TRUST, trust
 
 _BULK = 0.7
+_GAP = 0.1  # of the target: a larger error by walls is worth cells of its own
 _GROWS = {1: 1.0, 2: 1.35, 3: 1.7}  # power of the number of cells with which the time of a level grows: with factors
 _ITERATED = 1.2  # and with multigrid
+_DEGREE = 2.5  # times as many unknowns have elements of degree 4 as those of degree 3 on the same tetrahedra
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class Adapted:
         trust: how much of the error the estimate saw one level earlier, in (0, 1]; errors are divided by it.
         limited_by: what ended the loop before the target; None if it was reached.
         history: (degrees of freedom, estimated error) by level.
+        rest: relative error of the last level's finer solution, where networks are trained on its space; else 0.
+        gap: relative error for what lies between curved tetrahedra and their walls, which no degree sees.
     """
 
     level: Level
@@ -50,11 +56,13 @@ class Adapted:
     trust: float
     limited_by: str | None
     history: list[tuple[int, float]] = field(default_factory=list)
+    rest: float = 0.0
+    gap: float = 0.0
 
     @property
     def estimate(self) -> float:
         """Relative error of the discrete solution, the largest over the fields."""
-        return self.level.largest(self.level.errors) / self.trust
+        return self.level.largest(self.level.errors) / self.trust + self.rest + self.gap
 
 
 def adapt(
@@ -67,6 +75,7 @@ def adapt(
     start: Start | None = None,
     measure: Measure | None = None,
     settled: Callable[[Mesh], Mesh] | None = None,
+    raised: Elements | None = None,
 ) -> Adapted:
     """Refine a mesh until the error of the discrete solution is within the target, as two levels agree.
 
@@ -80,6 +89,8 @@ def adapt(
         start: where Newton's method begins on the first level.
         measure: of errors; by default the relative L2 error, the largest over the fields.
         settled: moves new nodes of a refined mesh to where they belong, such as onto interfaces.
+        raised: elements to go on with after the first level where multigrid inverts the matrices. Then networks may be trained
+            on the finer space of the last level, if that takes fewer meshes.
 
     Raises:
         PcpinnError: when not even the first level can be solved.
@@ -87,7 +98,7 @@ def adapt(
     of = measure or OfFields()
     levels: list[Level] = []
     history: list[tuple[int, float]] = []
-    part, limited = LEAST_TRUST, None
+    part, limited, rest = LEAST_TRUST, None, math.inf
     while True:
         progress.stage(f"mesh {len(levels) + 1}: {mesh.cell_count} cells")
         limits.mark()
@@ -99,20 +110,32 @@ def adapt(
             limited = "memory" if isinstance(failure, MemoryError) else "newton"
             break
         levels.append(level)
-        part = _trust(levels, of)
+        one_mesh = all(earlier.mesh is mesh for earlier in levels)  # of which degrees alone prove nothing
+        part = LEAST_TRUST if one_mesh else _trust(levels, of)
         estimate = of.seen(level)
-        error = estimate / part
+        gap = float(level.gaps.sum())
+        error = estimate / part + gap
+        kept = left(levels) if measure is None and elements is raised else None
+        rest = math.inf if kept is None else kept * estimate / part
         history.append((level.coarse.size, error))
-        seen = f"error {estimate:.1e}" + (f", trust {part:.2f}" if len(levels) > 1 else "")
+        seen = f"error {estimate:.1e}" + ("" if one_mesh else f", trust {part:.2f}")
+        seen += f", of degree {elements.degree + 1} {rest:.1e}" if math.isfinite(rest) else ""
+        seen += f", of walls {gap:.1e}" if gap else ""
         progress.note(f"mesh {len(levels)}: {mesh.cell_count} cells, {level.coarse.size} degrees of freedom, {seen}")
-        if error <= target and len(levels) > 1:
+        if min(error, rest + gap) <= target and not one_mesh:
             break
+        if raised is not None and len(levels) == 1 and estimate > target and _affords_degree(level, limits):
+            level.inverses.drop()
+            elements = raised  # on the same mesh
+            continue
         chosen = marked_but_for_pins(of.indicators(level), mesh, problem, _BULK)
         level.inverses.drop()
+        if gap > _GAP * target:
+            chosen |= marked(level.gaps, _BULK)
         if problem.pins and len(levels) > 1 and estimate > of.seen(levels[-2]):
             chosen[:] = True  # finer cells have made it worse, as they do where a pin shows the error
-        if len(levels) == 1 and estimate <= target:
-            chosen[:] = True  # a single level proves nothing: see whether a finer one agrees
+        if one_mesh and estimate <= target:
+            chosen[:] = True  # a single mesh proves nothing: see whether a finer one agrees
         finer = refined_where(mesh, chosen, problem)
         finer = finer if settled is None else settled(finer)
         more, d = finer.cell_count / mesh.cell_count, mesh.dimension
@@ -123,8 +146,22 @@ def adapt(
         if limited is not None:
             break
         mesh = finer
-    levels[-1].inverses.drop()
-    return Adapted(levels[-1], levels[0].coarse, levels[0].u, part, limited, history)
+    last = levels[-1]
+    last.inverses.drop()
+    gap = float(last.gaps.sum())
+    if error > target and rest + gap < WORTH * error:
+        return Adapted(lifted(last), levels[0].coarse, levels[0].u, part, limited, history, rest, gap)
+    return Adapted(last, levels[0].coarse, levels[0].u, part, limited, history, gap=gap)
+
+
+def _affords_degree(level: Level, limits: Limits) -> bool:
+    """Whether multigrid serves, and there are memory and time for one degree more on the same mesh."""
+    d = level.mesh.dimension
+    return (
+        level.iterated
+        and limits.exceeded(_DEGREE * level.fine.size, d, iterated=True) is None
+        and not limits.would_exceed(_DEGREE**_ITERATED)
+    )
 
 
 def _level(problem: Problem, mesh: Mesh, elements: Elements, before: Level | None, begin: Start | None) -> Level:

@@ -117,7 +117,8 @@ def adapt_march(
         wishes = _refinements(
             problem, level, steps, targets, (space_done and not first, time_done and not first), helped
         )
-        refusals = [_too_much(level, wish, limits) for wish in wishes]
+        confirming = first and in_space <= targets[0] and in_time <= targets[1]
+        refusals = [_too_much(level, wish, limits, confirming) for wish in wishes]
         if None not in refusals:
             limited = refusals[0]
             break
@@ -164,15 +165,18 @@ def _refinements(
     return [both, *((finer, steps) for finer in in_cells)]
 
 
-def _too_much(level: MarchLevel, new: tuple[Mesh, Steps], limits: Limits) -> str | None:
-    """What a level with this mesh and these steps would exceed, memory or time; None if it is affordable."""
+def _too_much(level: MarchLevel, new: tuple[Mesh, Steps], limits: Limits, confirming: bool) -> str | None:
+    """What a level with this mesh and these steps would exceed, memory or time; None if it is affordable.
+
+    The more may be taken where the level before is within its targets and needs to be confirmed, no more (`confirming`).
+    """
     mesh, steps = new
     cells = mesh.cell_count / level.base.space.mesh.cell_count
     more = cells * (len(steps.times) - 1) / (len(level.base.times) - 1)
     if level.finest.values.size * more > _VALUES * limits.memory / 4:
         return "memory"
     return limits.exceeded(level.finer.space.size * cells, mesh.dimension) or (
-        "time" if limits.would_exceed(more) else None
+        "time" if limits.would_exceed(more, confirming) else None
     )
 
 

@@ -58,7 +58,7 @@ class Unfinished:
         module: nn.Module | None = None,
     ) -> None:
         self.folder, self._clock, self._module = folder, clock or Clock(), module
-        self._device = device or torch.device("cpu")
+        self.device = device or torch.device("cpu")
         self._file = None if folder is None else Checkpoint(folder / FILE, "accuracy")
         self._count = 0
 
@@ -94,26 +94,29 @@ class Unfinished:
         self._count += 1
         own, began = self.folder / _NETWORKS / str(self._count), self._clock.seconds
         if (own / "result.json").exists():
-            solution = replace(load(own, self._module), problem=problem).to(self._device)
+            solution = replace(load(own, self._module), problem=problem).to(self.device)
         else:
             solution = train(own, (own / "run.json").exists())
         here = self._clock.seconds - began
         self._clock.add(max(0.0, float(solution.result["time"]["total_s"]) - here))
         return solution
 
-    def decided(self, number: int) -> int:
-        """A number that the next network is made with: what it was begun with, though there was more time then, else this one."""
+    def decided(self, numbers: tuple[int, ...]) -> tuple[int, ...]:
+        """What the next network is made with: what it was begun with, though there was more time then, else these numbers."""
         if self.folder is None:
-            return number
+            return numbers
         path = self.folder / _NETWORKS / f"{self._count + 1}.json"
         if path.exists():
             try:
-                return int(json.loads(path.read_text(encoding="utf-8")))
+                kept = tuple(int(k) for k in json.loads(path.read_text(encoding="utf-8")))
+                if len(kept) != len(numbers) or min(kept) < 0:
+                    raise ValueError(f"{kept} are not {len(numbers)} sizes")
+                return kept
             except (TypeError, ValueError) as error:
                 raise PcpinnError(f"{path} is damaged: {error}", "delete the folder, and solve again") from error
         path.parent.mkdir(exist_ok=True)
-        write_atomically(path, json.dumps(number))
-        return number
+        write_atomically(path, json.dumps(numbers))
+        return numbers
 
     def remove(self) -> None:
         """The run is finished: its answer is in the folder itself."""

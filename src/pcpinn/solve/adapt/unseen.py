@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from ...discretize.lattice import lattice_of
+import numpy as np
+
+from ...discretize.lattice import Lattice, lattice_of
 from ...discretize.space import Space
 from ...mesh.along_lattice import mesh_along
 from ...mesh.mesh import Mesh
 from ...problem.problem import Problem
+from ...problem.shape_base import SpaceTime
 from ...progress import Progress
 from ..followed import followed
+from ..settings import Settings
 from .level import Elements
 from .limits import Limits
+from .wish import FIRST_CELLS, follows_planes
 
 _FIRST = {1: 20_000, 2: 40_000, 3: 15_000}  # degrees of freedom of a first mesh, at most
 _ALONG = 80_000  # those of one whose cells keep to the pixels that coefficients are given on
@@ -24,16 +29,19 @@ def cut_first(problem: Problem, mesh: Mesh, elements: Elements, limits: Limits) 
     return followed(problem, mesh, space, max(most, mesh.cell_count), fit=False).mesh
 
 
-def along_pixels(problem: Problem, mesh: Mesh, elements: Elements, limits: Limits, cells: int) -> Mesh:
-    """A mesh with about so many cells along a side, and more at the edges of pixels across which coefficients jump.
+def pixels_of(problem: Problem, settings: Settings) -> Lattice | None:
+    """The pixels that coefficients over time jump at, where a first mesh can keep to them: such a mesh needs no mesher."""
+    domain = problem.domain
+    timed = problem.over_time and isinstance(domain, SpaceTime) and follows_planes(domain.shape, settings)
+    return lattice_of(problem) if timed else None
 
-    The given first mesh is returned where there are no such pixels.
-    """
-    lattice = lattice_of(problem)
-    if lattice is None:
-        return mesh
-    most = _affordable(elements.space(problem, mesh), _ALONG, limits)
-    return mesh_along(lattice.shape, lattice.lines, lattice.edges, cells, max(most, mesh.cell_count))
+
+def along_pixels(problem: Problem, lattice: Lattice, elements: Elements, limits: Limits) -> tuple[Mesh, Mesh]:
+    """Two meshes of a few cells along a side: an even one, and one with more cells at the edges that coefficients jump at."""
+    shape, lines, edges, cells = lattice.shape, lattice.lines, lattice.edges, FIRST_CELLS[2]
+    even = mesh_along(shape, lines, edges[:0], cells, np.inf)
+    most = _affordable(elements.space(problem, even), _ALONG, limits)
+    return even, mesh_along(shape, lines, edges, cells, max(most, even.cell_count))
 
 
 def _affordable(space: Space, dofs: float, limits: Limits) -> float:
