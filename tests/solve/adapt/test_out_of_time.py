@@ -218,7 +218,7 @@ def test_where_units_do_not_help_cells_may(last):
     assert (size, limited) == (None, "network")
     assert "nor finer cells" in advice
     size, (limited, advice) = following(stalled, Limits(100.0, 1e-3))  # no memory for them
-    assert (size, limited) == (None, "network")
+    assert (size, limited) == (None, "memory")
     assert "2.0e-02 with 50" in advice
 
 

@@ -88,9 +88,13 @@ def next_size(
     first, second = rounds[-2:] if len(alike) == 1 else alike[-2:]
     found = f"{second.estimate:.1e} with {second.size.width} units, {first.estimate:.1e} with {first.size.width}"
     cells = dofs * 2 ** (dimension * (last.halvings + 1))
-    if last.halvings == _HALVINGS or not limits.affords(cells, dimension):
-        so_far = "wider networks hardly help" if not last.halvings else "neither wider networks nor finer cells help"
-        return None, ("network", f"{so_far} ({found}): smooth what is rough in the data, or ask for less")
+    if last.halvings == _HALVINGS:
+        return None, (
+            "network",
+            f"neither wider networks nor finer cells help ({found}): smooth what is rough in the data, or ask for less",
+        )
+    if not limits.affords(cells, dimension):
+        return None, ("memory", f"allow more memory, for finer cells: wider networks hardly help ({found})")
     needed = took * 2**dimension
     if needed > limits.left:
         more = math.ceil(1.1 * (limits.seconds - limits.left + needed))
