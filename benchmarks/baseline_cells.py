@@ -1,7 +1,7 @@
 """Train baselines on the problems of the paper, the cheap ones first, within a budget of time; given again, it goes on.
 
     pcpinn prepare NAME --method pinn --preset pinnacle --out build/prepared/NAME.pcpinn    # each, where there is a mesher
-    python benchmarks/baseline_cells.py --prepared build/prepared --device cuda --jobs 8 --budget 1500 --out build/baselines
+    python benchmarks/baseline_cells.py --prepared build/prepared --device cuda --jobs 4 --together 4 --budget 900 --out build/b
 
 Without --cells: every method once on every problem, then seeds 1 and 2 on four problems. Each cell is a run of `pcpinn bench` in
 the folder --out: what is finished is skipped, what was interrupted goes on from its checkpoint. When the budget is over workers
@@ -26,6 +26,7 @@ from pcpinn.catalog import find_entry
 from pcpinn.catalog.prepared import SUFFIX
 from pcpinn.errors import PcpinnError
 from pcpinn.files import write_atomically
+from pcpinn.progress import Progress
 from pcpinn.reproduce.found import HISTORIES, Sources
 from pcpinn.reproduce.main_tables import OTHERS, published
 
@@ -39,7 +40,7 @@ COSTS = {
     "lra": 1.15,
     "ntk": 1.2,
     "fbpinn": 2.5,
-    "gpinn": 12.0,
+    "gpinn": 4.0,
 }
 
 
@@ -106,11 +107,31 @@ def plan_of(wanted: Iterable[Wanted], preset: str, prepared: Path | None, change
     return Plan("suite", "baselines", "benchmarks/baseline_cells.py", tuple(cells.values()))
 
 
+class Count(Progress):
+    """Iterations of one run, counted from the first that is heard of, since a resumed run begins in the middle."""
+
+    first, last = 0, 0
+
+    def update(self, iteration: int, loss: float) -> None:
+        """The latest."""
+        self.first, self.last = self.first or iteration, iteration
+
+
 class Lines(Watch):
     """A line for each run that ends: its error beside the published one."""
 
     def __init__(self) -> None:
         self.started_at = time.monotonic()
+        self._counts: list[Count] = []
+
+    def started(self, cell: Cell) -> Progress:
+        """Count its iterations."""
+        self._counts.append(Count())
+        return self._counts[-1]
+
+    def rate(self) -> float:
+        """Iterations of all runs together per second so far: whether more runs at a time gain anything."""
+        return sum(count.last - count.first for count in self._counts) / (time.monotonic() - self.started_at)
 
     def begin(self, total: int, done: int) -> None:
         """How much there is to do."""
@@ -118,7 +139,7 @@ class Lines(Watch):
 
     def ended(self, cell: Cell, row: Row) -> None:
         """Its error, or why there is none."""
-        print(f"{time.monotonic() - self.started_at:7.0f} s  {line_of(row)}", flush=True)
+        print(f"{time.monotonic() - self.started_at:7.0f} s  {self.rate():6.0f}/s  {line_of(row)}", flush=True)
 
     def note(self, text: str) -> None:
         """Something worth a line."""
@@ -195,7 +216,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """What `carry_out` is told, but for the folder."""
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at a time, each a process")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--together", type=int, default=1, help="runs at a time in each, side by side on a GPU")
     parser.add_argument("--budget", type=float, default=0.0, help="seconds; 0 for no end")
     parser.add_argument("--retry", action="store_true", help="run those again that failed")
     parser.add_argument("--keep", type=Path, help="folder for what the next call needs")
@@ -204,7 +226,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def carry_out(given: argparse.Namespace, plan: Plan) -> int:
     """Run the plan until it or the budget ends; 0 if all runs are finished, 1 if not."""
-    bench, over = BenchFolder(given.out), False
+    bench, lines, over = BenchFolder(given.out), Lines(), False
 
     def stop(*_: object) -> None:
         raise OutOfTime
@@ -213,7 +235,7 @@ def carry_out(given: argparse.Namespace, plan: Plan) -> int:
         signal.signal(signal.SIGALRM, stop)
         signal.setitimer(signal.ITIMER_REAL, given.budget)
     try:
-        run_plan(bench, plan, given.jobs, given.device, given.retry, Lines())
+        run_plan(bench, plan, given.jobs, given.device, given.retry, lines, together=given.together)
     except OutOfTime:
         over = True
     finally:
@@ -231,6 +253,7 @@ def carry_out(given: argparse.Namespace, plan: Plan) -> int:
     print(
         f"{len(done)} of {len(plan.cells)} finished, {len(failed)} failed, {left} left"
         + (": out of time" if over else "")
+        + f"; {lines.rate():.0f} iterations per second in all"
     )
     return 0 if len(done) == len(plan.cells) else 1
 

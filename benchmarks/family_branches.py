@@ -1,4 +1,4 @@
-"""What a family learns in equal time by samples, by a span with Adam, and by a span with Gauss-Newton.
+"""What a family learns in equal time by samples, and by a span with a branch: by Adam, by Gauss-Newton, or one that solves.
 
 python benchmarks/family_branches.py [family[:way] ...]     appends rows to docs/benchmarks/family-branches.csv
 """
@@ -13,40 +13,28 @@ import torch
 import pcpinn as pc
 from pcpinn.catalog.find import find_family
 
-OUT = Path(__file__).parents[1] / "docs" / "benchmarks" / "family-branches.csv"
+DOCS = Path(__file__).parents[1] / "docs"
+sys.path.insert(0, str(DOCS / "examples"))
+from common import family as plates  # noqa: E402
+
+OUT = DOCS / "benchmarks" / "family-branches.csv"
 SPAN = {"loss": "spanned", "accuracy": None}
 TWO = {"network": "trunk-branch", "depth": 1, "features": "none", "initialisation": "spread", "branch_width": 128}
 _CORNERS = ((0.0, 1.0), (1.0, 1.0))
 
 
-def plate(x, y, k):
-    """The plate of docs/examples/common.py: a heater at (x, y), conductivity k."""
-    return pc.Problem(
-        pc.Rectangle((0, 0), (1, 1)),
-        flux=lambda p, u: k * u.grad,
-        source=lambda p, u: -10 * torch.exp(-20 * ((p[0] - x) ** 2 + (p[1] - y) ** 2)),
-        boundary={
-            "left": pc.Dirichlet(0.0),
-            "right": pc.Dirichlet(0.0),
-            "bottom": pc.Robin(0.5, 0.0),
-            "top": pc.Robin(2.0, 0.0),
-        },
-        name="plate",
-    )
-
-
 def cases():
     """Family -> mesh, seconds, and settings by name of the way."""
     cavity = {"size": 0.3, "degree": 4, "corners": _CORNERS, "corner_size": 0.02}
-    heater = pc.Family(plate, x=pc.Range(0.2, 0.8), y=pc.Range(0.2, 0.8), k=pc.Range(0.5, 2.0))
     waves = SPAN | {"snapshots": 192, "modes": 48}
+    media = SPAN | {"snapshots": 512, "modes": 96}
     states = SPAN | {"snapshots": 96, "modes": 48}
     return {
         "ns2d-c-lid": (find_family("ns2d-c-lid").family, cavity, 20.0, {
             "sampled": {"accuracy": None, "samples": 8, "sample": 3000, "width": 18, "iterations": 1000},
             "span, gauss-newton": SPAN | {"snapshots": 12, "samples": 4, "iterations": 60},
         }),
-        "plate": (heater, {"cells": (8, 8), "degree": 3}, 40.0, {
+        "plate": (plates, {"cells": (8, 8), "degree": 3}, 40.0, {
             "sampled": {"accuracy": 1e-2, "width": 20, "depth": 3, "samples": 32},
             "span, gauss-newton": {"accuracy": 1e-2},
         }),
@@ -54,6 +42,12 @@ def cases():
             "span, adam": waves | TWO | {"width": 120, "branch_depth": 2, "optimiser": "adam", "learning_rate": 2e-3,
                                          "samples": 48, "iterations": 10**6},
             "span, gauss-newton": waves | TWO | {"width": 120, "branch_depth": 1, "samples": 96, "iterations": 10**6},
+            "span, solved": waves | {"modes": 64, "samples": 64, "batch": 48, "iterations": 10**6},
+        }),
+        "darcy": (find_family("darcy").family, {"cells": (20, 20), "degree": 1}, 240.0, {
+            "span, adam": media | TWO | {"width": 147, "branch_depth": 2, "optimiser": "adam", "learning_rate": 2e-3,
+                                         "samples": 64, "iterations": 10**6},
+            "span, solved": media | {"samples": 64, "batch": 48, "iterations": 10**6},
         }),
         "allen-cahn-step": (find_family("allen-cahn-step").family, {"cells": (14, 14), "degree": 2}, 60.0, {
             "span, adam": states | TWO | {"width": 120, "branch_depth": 1, "optimiser": "adam", "learning_rate": 2e-3,

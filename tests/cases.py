@@ -8,7 +8,7 @@ import numpy as np
 import skfem
 import torch
 from over_time import timed
-from torch.func import jacfwd, vmap
+from torch.func import jacfwd, jacrev, vmap
 
 from pcpinn import (
     Box,
@@ -53,13 +53,13 @@ class Manufactured:
     fields: object = "u"
 
     def locals(self, x):
-        return [Local(u(x), jacfwd(u)(x)) for u in self.exact]
+        return [Local(u(x), jacrev(u)(x)) for u in self.exact]
 
     def fluxes(self, x):
         return _as_tuple(self.flux(x, *self.locals(x)))
 
     def forcing(self, x):
-        divergence = [d.diagonal(dim1=-2, dim2=-1).sum(-1) for d in jacfwd(self.fluxes)(x)]
+        divergence = [d.diagonal(dim1=-2, dim2=-1).sum(-1) for d in jacrev(self.fluxes)(x)]
         return tuple(s - d for s, d in zip(_as_tuple(self.source(x, *self.locals(x))), divergence, strict=True))
 
     def problem(self, boundary, **more):

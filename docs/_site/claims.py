@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+GALLERY = Path(__file__).parents[1] / "gallery"
 
 
 class UntrueError(Exception):
@@ -30,8 +33,18 @@ def check(names: dict[str, Any]) -> None:
 
 
 def drawn_and_checked(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """For sphinx-gallery, after each example (which is one block): its pictures, once its claim has been checked."""
+    """For sphinx-gallery, after each example (which is one block): its pictures, once its claim has been checked.
+
+    Raises:
+        UntrueError: as above, and where there is no picture, or a file is left behind.
+    """
+    import matplotlib.pyplot as plt
     from sphinx_gallery.scrapers import matplotlib_scraper
 
     check(block_vars["example_globals"])
+    if not plt.get_fignums():
+        raise UntrueError("it draws nothing")
+    left = [p.name for p in GALLERY.iterdir() if p.suffix not in (".py", ".rst") and p.name != "__pycache__"]
+    if left:
+        raise UntrueError(f"it leaves {', '.join(left)} behind")
     return matplotlib_scraper(block, block_vars, gallery_conf)

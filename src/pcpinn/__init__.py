@@ -35,6 +35,7 @@ from .mesh.meshing import Differences, Meshing
 from .mesh.read import read_mesh
 from .network.recipe import MLP
 from .network.trunk_branch import TrunkBranch
+from .network.trunk_solve import TrunkSolve
 from .precondition import AMG, ILU, LU, AutoILU, Identity, Jacobi, RowBalancing, Schwarz, Separable, Stages, TimeOrder
 from .precondition.auto_lu import AutoLU
 from .problem.conditions import Dirichlet, Free, Initial, Natural, Neumann, Periodic, Pin, Robin
@@ -146,6 +147,7 @@ __all__ = [
     "TimeOrder",
     "TorchOptimiser",
     "TrunkBranch",
+    "TrunkSolve",
     "Truth",
     "WeightsAndBiases",
     "calibrate",

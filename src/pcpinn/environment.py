@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ except ImportError:  # Windows has no such module
     resource = None  # type: ignore[assignment]
 
 
+@cache  # each time it would read and parse a file
 def package_version(name: str) -> str | None:
     """Installed version of a package, or None."""
     try:

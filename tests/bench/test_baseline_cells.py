@@ -1,8 +1,6 @@
 """The driver of baselines: order, budget, what is kept for the next call, the table."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,12 +13,8 @@ TINY = [f"--set={k}={v}" for k, v in {"width": 5, "depth": 1, "collocation": 30,
 
 
 @pytest.fixture
-def driver(monkeypatch):
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
-    import baseline_cells
-
-    yield baseline_cells
-    sys.modules.pop("baseline_cells")
+def driver(script):
+    return script("baseline_cells")
 
 
 @pytest.fixture

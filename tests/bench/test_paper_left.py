@@ -1,7 +1,7 @@
 """The driver of what is left of the paper: what counts as done, the order, prepared problems."""
 
 import sys
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
@@ -14,13 +14,8 @@ SMALL = {
 
 
 @pytest.fixture
-def driver(monkeypatch):
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
-    import paper_left
-
-    yield paper_left
-    for name in ("paper_left", "baseline_cells"):
-        sys.modules.pop(name)
+def driver(script):
+    return script("paper_left")
 
 
 def finished(planned, **facts):
@@ -72,3 +67,30 @@ def test_runs_from_prepared_problems_and_goes_on(driver, tmp_path, monkeypatch, 
 def test_an_unknown_group_is_refused(driver, capsys):
     assert driver.main(["--groups", "tabels", "--list"]) == 2
     assert "tabels" in capsys.readouterr().err
+
+
+def test_rows_that_come_back_go_into_the_tables_of_their_kind_once(driver, tmp_path, monkeypatch):
+    tables = {name: tmp_path / f"docs/{name}.csv" for name in ("PINNS", "OURS", "ABLATIONS", "DEFAULTS")}
+    for name, path in tables.items():
+        monkeypatch.setattr(driver, name, path)
+    rows = [finished(p) for p in driver.left(("tables", "paper", "baselines", "defaults"), [])]
+    drawn, lost = rows[0], replace(rows[-1], status="failed")
+    came = tmp_path / "kept"
+    came.mkdir()
+    write_rows(came / "results.csv", [*rows[:-1], lost])
+    (came / "histories.csv").write_text(f"key,iteration,seconds,l2re\n{drawn.key},5,0.100,0.5\n")
+    gained = driver.take(came, list(tables.values()))
+    assert sum(map(len, gained.values())) == len(rows) - 1
+    assert all(r.method in driver.OTHERS for r in read_rows(tables["PINNS"]))
+    assert all(r.method == "pcpinn" and not r.changes for r in read_rows(tables["OURS"]))
+    assert all(r.changes for r in read_rows(tables["ABLATIONS"]))
+    assert {r.preset for r in read_rows(tables["DEFAULTS"])} == {"default"}
+    assert (tmp_path / "docs" / "histories.csv").read_text() == (came / "histories.csv").read_text()
+    assert not sum(map(len, driver.take(came, list(tables.values())).values()))
+
+
+def test_how_many_ran_at_once_is_noted_by_day(driver, tmp_path):
+    (row, *_) = [finished(p) for p in driver.left(("paper",), [])]
+    (tmp_path / "b.csv").write_text("date,machine,at_once,what\n")
+    driver.note_company([replace(row, date="2026-01-02", machine="a GPU")] * 2, 16, tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text().splitlines()[1:] == ["2026-01-02,a GPU,16,2 runs"]

@@ -8,7 +8,7 @@ import pytest
 import tiny
 
 from pcpinn import PcpinnError
-from pcpinn.bench import BenchFolder, Request, execute, make_plan, runner
+from pcpinn.bench import BenchFolder, Request, execute, make_plan, runner, workers
 from pcpinn.bench.watch import Watch
 from pcpinn.catalog import CATALOG
 
@@ -186,11 +186,11 @@ def test_jobs_run_in_processes_of_their_own_and_agree(finished, tmp_path, monkey
 
 
 def test_a_worker_that_dies_is_a_failure(tmp_path, monkeypatch):
-    monkeypatch.setattr(runner.sys, "executable", "/bin/false")
+    monkeypatch.setattr(workers.sys, "executable", "/bin/false")
     rows = tiny.run(tmp_path / "b", jobs=2)
     assert [r.status for r in rows.values()] == ["failed"] * 2
     assert all("ended with code 1" in r.reason for r in rows.values())
-    assert runner._cause(-9, "") == "its process was killed by SIGKILL (out of memory?)"
+    assert workers._cause(-9, "") == "its process was killed by SIGKILL (out of memory?)"
 
 
 def test_only_one_bench_at_a_time(tmp_path):

@@ -28,7 +28,8 @@ TINY = {"cells": 6, "degree": 2, "width": 4, "depth": 1, "feature_count": 1, "ce
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
 PCPINN = (sys.executable, "-m", "pcpinn")
 PATIENCE = 200.0  # seconds until a test gives up waiting
-CELL = 5000  # iterations of a run of the sweep: three seconds, long enough to be killed in the middle
+CELL = 3.0  # seconds of training of a run of the sweep: long enough to be killed in the middle
+PACE = 2000  # iterations that are timed
 
 
 def command(folder, *more, trials, iterations):
@@ -138,6 +139,16 @@ def shared(tmp_path):
         cancel(StateFolder.of(tmp_path / "bench"))
 
 
+@pytest.fixture(scope="module")
+def iterations(tmp_path_factory):
+    """As many as this machine does while a run of the sweep trains."""
+    folder = tmp_path_factory.mktemp("pace") / "bench"
+    code, output = run([*PCPINN, *command(folder, trials=1, iterations=PACE)])
+    assert code == 0, output
+    (row,) = BenchFolder(folder).rows().values()
+    return int(CELL / row.train_s * PACE)
+
+
 def comparable(row):
     """A row without times, memory and hosts."""
     return replace(
@@ -150,8 +161,8 @@ def table_without_times(folder):
     return [{k: v for k, v in line.items() if not k.startswith("total_s")} for line in lines]
 
 
-def test_a_sweep_with_everything_killed_equals_a_local_one(shared, tmp_path):
-    words = command(shared, "--on", "slurm", "--time", "5", trials=12, iterations=CELL)
+def test_a_sweep_with_everything_killed_equals_a_local_one(shared, tmp_path, iterations):
+    words = command(shared, "--on", "slurm", "--time", "5", trials=12, iterations=iterations)
     controller = Controller(words, log := tmp_path / "log")
     # a worker dies in the middle of its training
     victim, sign = wait_for("worker", lambda: running(shared), controller)[0]
@@ -184,7 +195,7 @@ def test_a_sweep_with_everything_killed_equals_a_local_one(shared, tmp_path):
     assert attempt[late] == 1  # requeued, and not sent again
     assert not list((shared / "cluster" / "outcomes").iterdir())
 
-    code, output = run([*PCPINN, *command(tmp_path / "here", trials=12, iterations=CELL)])
+    code, output = run([*PCPINN, *command(tmp_path / "here", trials=12, iterations=iterations)])
     assert code == 0, output
     here = BenchFolder(tmp_path / "here").rows()
     assert list(there) == list(here)

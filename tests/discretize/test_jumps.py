@@ -60,3 +60,20 @@ def test_a_mesh_of_ones_own_that_follows_a_plane_is_seen():
     mesh = generate_mesh(pc.Rectangle((0, 0), (1, 1)), cells=(4, 4))
     assert uncrossed(mesh, ((0.25, 0.3), (0.1,))) == ((0.25,), ())
     assert np.isfinite(mesh.nodes).all()
+
+
+def over_time(coefficient):
+    return pc.Problem(
+        pc.Rectangle((-1, 0), (2, 1), name="w").over(0, 2),
+        density=lambda x, u: u.value,
+        flux=lambda x, t, u: coefficient(x, t) * u.grad,
+        boundary={"w": pc.Dirichlet(0.0), "initial": pc.Initial(1.0)},
+    )
+
+
+def test_over_time_jumps_count_that_stay():
+    there, (x, y) = flux_jumps(over_time(lambda x, t: blocks(x) * (1 + t)))
+    assert there
+    assert x == pytest.approx([0.3], abs=1e-10)
+    assert y == pytest.approx([1 / 3], abs=1e-10)
+    assert flux_jumps(over_time(lambda x, t: 1 + 9.0 * (x[0] > 0.3 * t))) == (False, ((), ()))

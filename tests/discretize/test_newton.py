@@ -29,6 +29,9 @@ class Bent:
     def norm(self, u):
         return float(np.linalg.norm(u))
 
+    def sizes(self, u):
+        return np.array([np.linalg.norm(u)])
+
     def residual(self, u):
         F = self.strength * u**3 + LAPLACE @ u - 1.0
         F[0] = u[0] - 0.3

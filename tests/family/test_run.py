@@ -9,6 +9,7 @@ import pcpinn as pc
 from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.system import linear_system
 from pcpinn.errors import AccuracyWarning
+from pcpinn.family.judge import Judge
 from pcpinn.family.run import FamilyRun, family_settings
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.solve.settings import resolve
@@ -233,24 +234,26 @@ def test_the_time_limit_is_that_of_set_up_training_and_judgement():
             self.calls += 1
             run.own.clock.add(7.0 if self.calls == 1 else 0.5)
 
-    assert run._predicted(Slow()) == pytest.approx(0.5 / 2 * 30, abs=0.1)
+    judge = Judge(run)
+    judge.estimator = Slow()
+    assert judge.predicted() == pytest.approx(0.5 / 2 * 30, abs=0.1)
     run.own.clock.add(30.0)
     before = run.own.clock.seconds
     assert run._time_limit(None, 10.0) == pytest.approx(90 - before, abs=0.1)
     trained = Snapshot(1, 20.0, torch.zeros(0), {}, History())
     assert run._time_limit(trained, 10.0) == pytest.approx(110 - before, abs=0.1)
     endless = FamilyRun(line_family(), family_settings(line_family(), {**QUICK, "accuracy": None}, {}))
-    assert (endless._predicted(Slow()), endless._time_limit(None, 0.0)) == (0.0, np.inf)
+    assert (Judge(endless).predicted(), endless._time_limit(None, 0.0)) == (0.0, np.inf)
 
 
 def test_networks_grow_where_they_limit(monkeypatch, tmp_path):
     """Nothing is gained with four units: the network grows, with the same function; stopped and resumed it is the same."""
-    from pcpinn.family import run
+    from pcpinn.family import run, set_up
 
-    monkeypatch.setattr(run, "_WIDTHS", (4, 8))
+    monkeypatch.setattr(set_up, "_WIDTHS", (4, 8))
     small = pc.MLP(width=4, depth=1, features="none")
     choices = {k: v for k, v in QUICK.items() if k not in ("width", "depth")} | {"accuracy": 1e-4}
-    monkeypatch.setattr(run.FamilyRun, "_look", lambda self, e, done: "stagnation" if done == 20 else "iterations")
+    monkeypatch.setattr(Judge, "look", lambda self, done: "stagnation" if done == 20 else "iterations")
     widths = []
 
     def solved(iterations, **options):

@@ -11,19 +11,24 @@ import torch
 from families import QUICK, line_family
 
 import pcpinn as pc
+from pcpinn.network.recipe import Place
 
 _NODE = shutil.which("node")
 
 
 def surrogate(network):
-    family = line_family()
-    return pc.solve(
+    """A branch that solves is trained by another loss: here it has its first weights."""
+    family, solves = line_family(), isinstance(network, pc.TrunkSolve)
+    made = pc.solve(
         family,
         accuracy=0.2,
         iterations=12,
-        network=network,
+        network=pc.MLP(width=6, depth=2, features="none") if solves else network,
         **{k: QUICK[k] for k in ("cells", "degree", "samples", "validation", "device")},
     )
+    if solves:
+        made.network = network.build_family(Place((0.0,), (1.0,), 1), 2, 3, torch.float64)
+    return made
 
 
 @pytest.fixture(
@@ -32,8 +37,9 @@ def surrogate(network):
         pc.MLP(width=6, depth=2, features="none"),
         pc.TrunkBranch(width=6, depth=2, branch_width=5, branch_depth=1, features="none"),
         pc.TrunkBranch(width=6, depth=1, branch_depth=0, features="none"),
+        pc.TrunkSolve(width=6, depth=1, places=5, place_rows=2, coordinates=4, features="none"),
     ],
-    ids=["one", "branch", "linear"],
+    ids=["one", "branch", "linear", "solve"],
 )
 def written(request, tmp_path_factory):
     made = surrogate(request.param)

@@ -30,11 +30,11 @@ def waves(x):
 
 
 def plate(a, s, cubic=0.0):
-    """Conductivity by the exponential of a function, a number in the source, and perhaps a nonlinear sink."""
+    """Conductivity by the exponential of a function, some wind, a number in the source, and perhaps a nonlinear sink."""
     return pc.Problem(
         pc.Rectangle((0, 0), (1, 1)),
         flux=lambda x, u: torch.exp(a(x)) * u.grad,
-        source=lambda x, u: cubic * u.value**3 - 5 - s,
+        source=lambda x, u: cubic * u.value**3 + 0.3 * u.grad[0] - 5 - s,
         boundary=dict.fromkeys(SIDES, pc.Dirichlet(0.0)),
     )
 

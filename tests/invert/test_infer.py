@@ -138,6 +138,8 @@ def test_a_coefficient_by_its_network(tmp_path):
     assert errors["l2re"] < 5 * solution.result["inverse"]["expected_l2re"]
     stack = np.concatenate([solution(x[:, None]) - rod_u(x), solution.coefficient("a")(x[:, None]) - 1 - x])
     assert errors["l2re"] == pytest.approx(np.linalg.norm(stack) / np.linalg.norm(np.r_[rod_u(x), 1 + x]))
+    along = solution.result["error_history"]
+    assert along[-1][2] == errors["l2re"] < 0.5 * along[0][2]
     assert solution.std("a", x[:, None])[0] < 1e-9  # known there
     assert 0 < solution.std("a", [[0.5]])[0] < 0.2
     back = pc.load(tmp_path / "run")

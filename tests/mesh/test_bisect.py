@@ -1,5 +1,7 @@
 """Locally refined meshes: conforming, of bounded angles, periodic where asked, and true to curved sides."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import skfem
@@ -32,6 +34,7 @@ CURVED = {
     "curved plate": lambda: generate_mesh(PLATE, size=0.4),
     "disk": lambda: generate_mesh(DISK, size=0.7),
 }
+STRAIGHT, CURVED = ({name: cache(make) for name, make in kind.items()} for kind in (STRAIGHT, CURVED))
 MESHES = STRAIGHT | CURVED
 
 

@@ -7,6 +7,7 @@ import pcpinn as pc
 from pcpinn.mesh.bisect import bisected
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.mesh.graded import graded_points
+from pcpinn.mesh.mesh import Mesh
 
 
 def refined_at(mesh, distance, times=9):
@@ -34,3 +35,9 @@ def test_a_layer_is_no_point():
 
 def test_an_even_mesh_has_none():
     assert graded_points(generate_mesh(pc.Rectangle((0, 0), (1, 1)), size=0.1)) == []
+
+
+def test_a_thin_cell_is_none():
+    """Its middle is far from its corners: no cell lies around these."""
+    nodes = np.array([[0, 0], [1, 0], [0.5, 1e-8], [0.5, 1], [0.5, -1]])
+    assert graded_points(Mesh(nodes, np.array([[0, 1, 2], [0, 2, 3], [2, 1, 3], [0, 4, 1]]), {})) == []

@@ -8,10 +8,9 @@ from pcpinn.network import Architecture, DenseNetwork, Features, dense
 from pcpinn.network.placed import PlacedNetwork
 
 
-def placed(depth=2, points=11, room=float("inf"), width=6):
-    network = DenseNetwork(
-        Architecture(width, depth, features=Features("log", 2)), [0.0], [2.0], 3, torch.Generator().manual_seed(0)
-    )
+def placed(depth=2, points=11, room=float("inf"), width=6, activation="tanh"):
+    architecture = Architecture(width, depth, activation, features=Features("log", 2))
+    network = DenseNetwork(architecture, [0.0], [2.0], 3, torch.Generator().manual_seed(0))
     x = torch.linspace(0, 2, points, dtype=torch.float64)[:, None]
     return network, x, PlacedNetwork(network, x, room)
 
@@ -43,6 +42,24 @@ def test_without_hidden_layers_the_features_themselves_are_kept():
     network, x, at = placed(depth=0)
     assert at.hidden() is at.encoded
     torch.testing.assert_close(at.values(), network(x).detach())
+
+
+@pytest.mark.parametrize("activation", ["tanh", "silu", "gelu", "sin"])
+@pytest.mark.parametrize("depth", [0, 1, 2, 4])
+def test_second_derivatives_along_weights_are_those_of_forward_mode(depth, activation):
+    network, _, at = placed(depth, activation=activation)
+    network.output_scale.fill_(7.0)
+    theta, v = (
+        network.theta.detach(),
+        torch.randn(len(network.theta), dtype=torch.float64, generator=torch.Generator().manual_seed(1)),
+    )
+
+    def along(weights):
+        return torch.func.jvp(at.evaluate, (weights,), (v,))[1]
+
+    expected = torch.func.jvp(along, (theta,), (v,))[1]
+    assert bool(depth) == bool(expected.abs().max() > 0.1)
+    torch.testing.assert_close(at.bend(theta, v), expected)
 
 
 @pytest.mark.parametrize("depth", [0, 2])

@@ -62,7 +62,8 @@ def test_everything_is_imported_without_modules_of_posix():
 import sys
 for name in {ABSENT!r}:
     sys.modules[name] = None
-import importlib, pkgutil, pcpinn, pcpinn_command
+import importlib, pkgutil, pcpinn, pcpinn_command, pcpinn.cli.app
+assert "scipy.stats" not in sys.modules, "every command line would wait for it"
 names = [m.name for m in pkgutil.walk_packages(pcpinn.__path__, "pcpinn.") if not m.name.endswith("__main__")]
 for name in names:
     importlib.import_module(name)

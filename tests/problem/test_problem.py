@@ -20,6 +20,7 @@ def grad(x, *u):
         ("u", ["u"], 1),
         (Field("v", components=3), ["v"], 3),
         (["u", Field("v", components=2), "p"], ["u", "v", "p"], 4),
+        ({"u": 2, "p": 1}, ["u", "p"], 3),
     ],
 )
 def test_fields_in_short_form(fields, names, components):
@@ -62,6 +63,8 @@ def test_domains(domain):
         ({"fields": ("u", "u")}, "repeat a name"),
         ({"fields": ()}, "are empty"),
         ({"fields": "u v"}, "not an identifier"),
+        ({"fields": {"u": "2"}}, "'2' components"),
+        ({"fields": {"u": True}}, "True components"),
         ({"pins": [Pin((0, 0), field="q")]}, "no field 'q'"),
     ],
 )

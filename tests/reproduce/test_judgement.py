@@ -22,10 +22,10 @@ def with_rows(name, value, choice=None):
     return item.compare(Found(choice, parts, sources))
 
 
-def with_studies(name, data, choice=None):
-    """The comparison of an item with the data of each of its studies."""
+def with_studies(name, data, choice=None, more=()):
+    """The comparison of an item with the data of each of its studies, and with others."""
     item, choice = ITEMS.find(name), choice or Choice()
-    parts, sources = item.parts(choice), Sources()
+    parts, sources = item.parts(choice), Sources(studies=dict(more))
     for part in (p for p in parts if isinstance(p, Studied)):
         sizes = find_study(part.study).sizes(part.full, dict(part.sizes))
         facts = {"study": part.study, "seed": part.seed, "problem": part.problem, "sizes": sizes, "full": True}
@@ -129,6 +129,26 @@ def test_inverse_methods_over_seeds():
     assert lines["poisson-inv", "adjoint"].verdict == BETTER
     assert lines["heat-inv", "ordinary PINN"].verdict == WORSE
     assert lines["heat-inv", "adjoint, Tikhonov"].verdict == ""
+
+
+def test_a_method_of_which_there_are_small_runs_only_is_named_so():
+    def data(part):
+        return {"runs": [{"problem": part.problem, "method": "infer", "l2re": 1.8e-2, "seconds": 2.0}]}
+
+    assert "paper's size" not in with_studies("table-11", data, Choice(seeds=1)).status
+    small = {
+        "study": "inverse-comparison",
+        "seed": 0,
+        "problem": "heat-inv",
+        "full": False,
+        "sizes": {"preset": "quick"},
+    }
+    small["runs"] = [{"problem": "heat-inv", "method": m, "l2re": 0.5, "seconds": 2.0} for m in ("infer", "pinn")]
+    found = with_studies("table-11", data, Choice(seeds=1), {"small": small})
+    lines = {(l.cells[0], l.cells[1]): l.cells[3] for l in found.lines}
+    assert lines["heat-inv", "preconditioned networks"] == "1.80e-2"
+    assert lines["heat-inv", "ordinary PINN"] == "5.00e-1"
+    assert "not at the paper's size" in found.status
 
 
 @pytest.mark.parametrize(("r", "verdict"), [(0.9, MATCH), (-0.6, DIFFERS), (None, DIFFERS)])

@@ -7,8 +7,9 @@ import pytest
 from formulas import Formula, plate_slabs, square_simplices
 
 from pcpinn.mesh.generate import generate_mesh
-from pcpinn.problem.shapes import Rectangle
-from pcpinn.solution.picture import compose, empty_figure
+from pcpinn.mesh.slab_mesh import SlabMesh
+from pcpinn.problem.shapes import Interval, Rectangle
+from pcpinn.solution.picture import compose, empty_figure, subdivided, thinned
 from pcpinn.solution.reference import Reference
 
 
@@ -51,3 +52,14 @@ def test_ticks_and_titles_have_room(shape):
             assert all(a[1] <= b[0] for a, b in itertools.pairwise(ends))
     first, second = (ax.title.get_window_extent() for ax in axes)
     assert first.x1 < second.x0
+
+
+def test_a_long_march_is_drawn_with_the_lines_that_a_picture_shows():
+    """A million triangles, each of them in sixteen, would be looked at for minutes."""
+    long = SlabMesh(generate_mesh(Interval(0, 1), cells=(500,)), np.linspace(0, 3, 1001))
+    drawn = thinned(long)
+    assert drawn.cell_count < 50_000
+    assert np.array_equal(np.concatenate(drawn.bounds), np.concatenate(long.bounds))
+    assert len(subdivided(drawn.simplices)[0]) < 500_000
+    short = SlabMesh(long.space, np.linspace(0, 3, 11))
+    assert thinned(short) is short

@@ -1,7 +1,6 @@
 """What cannot be afforded is refused before anything is allocated, with the figure, a remedy and a way round."""
 
 import csv
-import time
 from pathlib import Path
 
 import numpy as np
@@ -195,7 +194,7 @@ def test_baselines_of_inverse_problems():
         INVERSE_METHODS.find("adjoint").solver(bar, data, {"k": pc.Parameter(1.0)}, cells=(19_000_000,))
 
 
-def test_the_next_mesh_is_not_begun_without_the_time_for_it(monkeypatch):
+def test_the_next_mesh_is_not_begun_without_the_time_for_it(monkeypatch, own_time):
     """Two took a second each; the third would end after half of the time, which is kept for training."""
     square = pc.Problem(
         pc.Rectangle((0, 0), (1, 1), name="walls"),
@@ -207,7 +206,7 @@ def test_the_next_mesh_is_not_begun_without_the_time_for_it(monkeypatch):
     real = space._level
 
     def slowly(*arguments):
-        time.sleep(1.0)
+        own_time.skip(1.0)
         return real(*arguments)
 
     monkeypatch.setattr(space, "_level", slowly)
@@ -236,12 +235,12 @@ def test_predictions_are_those_of_the_recorded_runs():
         )  # that is for sizes before there is a mesh
 
 
-def test_the_time_limit_counts_the_set_up(monkeypatch):
+def test_the_time_limit_counts_the_set_up(monkeypatch, own_time):
     """A slow assembly leaves no time: one step of training, and no more."""
     made = run.make_discretisation
 
     def slowly(*arguments):
-        time.sleep(0.3)
+        own_time.skip(0.3)
         return made(*arguments)
 
     monkeypatch.setattr(run, "make_discretisation", slowly)

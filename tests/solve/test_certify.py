@@ -187,9 +187,13 @@ def test_a_certificate_that_fails_does_not_cost_the_answer(monkeypatch, tmp_path
 
 
 def test_an_estimate_that_costs_too_much_is_made_only_on_request(monkeypatch):
+    made, module = [], import_module("pcpinn.solve.certify")
+    real = module.finer
+    monkeypatch.setattr(module, "finer", lambda *a: made.append(a) or real(*a))
     monkeypatch.setitem(AFFORDABLE, 1, 5)
     notes = Notes()
     solution = quick(progress=notes)
+    assert not made  # a mesh that is too large already is not made finer to find out
     assert solution.errors["estimate"] is None
     assert any("cost more than the solve" in line for line in notes.lines)
     assert certify(solution).estimate > 0

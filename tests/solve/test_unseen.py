@@ -7,11 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-from pcpinn import Dirichlet, Interval, Neumann, Problem, Progress, Rectangle, solve
+from pcpinn import Dirichlet, Initial, Interval, Neumann, Problem, Progress, Rectangle, solve
 from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.unseen_walls import walls_of
 from pcpinn.errors import AccuracyWarning
+from pcpinn.mesh.generate import generate_mesh
+from pcpinn.solve.adapt.level import Elements
+from pcpinn.solve.adapt.limits import Limits
 from pcpinn.solve.adapt.space import discrete_solution
+from pcpinn.solve.adapt.unseen import cut_first
 from pcpinn.solve.build import make_mesh
 from pcpinn.solve.certify import estimate_error
 from pcpinn.solve.linear import settings_of
@@ -242,3 +246,39 @@ def test_smooth_data_of_walls_are_seen():
     found, true = judged(*wall(0.437, 0.3), cells=(6, 6))
     assert "cut" not in found.how
     assert found.estimate == pytest.approx(true, rel=0.5)
+
+
+def test_data_that_vanish_on_a_wall_but_for_rounding_hide_nothing():
+    east, north = 5e5, 5.4e6  # coordinates of a map: differences have no more than ten digits
+
+    def given(x):
+        return torch.sin(2 * torch.pi * (x[0] - east) / 200) * torch.cosh((x[1] - north) / 50)
+
+    problem = Problem(
+        Rectangle((east, north), (east + 200, north + 100)),
+        flux=lambda x, u: u.grad,
+        boundary=dict.fromkeys(("left", "right", "bottom", "top"), Dirichlet(given)),
+    )
+    mesh = make_mesh(problem, settings_of("pcpinn", problem, None, {"accuracy": None, "cells": (6, 3)}))
+    walls = walls_of(problem, 3)
+    assert not walls.unseen(mesh).any()
+    assert walls.hidden_part(mesh) == 0
+
+
+def test_a_first_mesh_is_cut_where_initial_values_hide_between_nodes():
+    width, place = 1e-4, 0.3393  # between the nodes of the first two meshes
+
+    def start(x):
+        return torch.exp(-(((x[0] - place) / width) ** 2)) + 0.01 * torch.sin(torch.pi * x[0])
+
+    problem = Problem(
+        Interval(0, 1, name="ends").over(0, 1),
+        density=lambda x, u: u.value,
+        flux=lambda x, u: 1e-9 * u.grad,
+        boundary={"ends": Dirichlet(0.0), "initial": Initial(start)},
+    )
+    first = generate_mesh(Interval(0, 1, name="ends"), cells=[20])
+    mesh = cut_first(problem, first, Elements(3, quadrature=7), Limits(60))
+    near = (mesh.nodes[mesh.vertices].min(axis=1) < place) & (mesh.nodes[mesh.vertices].max(axis=1) > place)
+    assert np.ptp(mesh.nodes[mesh.vertices][near.ravel()], axis=1).max() < 10 * width
+    assert mesh.cell_count < 40

@@ -61,6 +61,8 @@ def test_a_failure_is_a_row(monkeypatch):
     assert data["summary"] == {"runs": 4, "failed": 4}
     assert all("failed" in line for line in inverse_comparison.words(data))
     assert data["rows"][0]["paper_l2re"] == PAPER["heat-inv", "infer"][0]
+    data = compute(Context({**sizes, "methods": ("adjoint",)}, problem="heat-inv"))
+    assert [r["method"] for r in data["runs"]] == ["adjoint"]
 
 
 def test_what_cannot_be_studied_is_refused():
@@ -68,6 +70,8 @@ def test_what_cannot_be_studied_is_refused():
         compute(Context({}, problem="poisson2d-c"))
     with pytest.raises(PcpinnError, match="preset"):
         conduct(find_study("inverse-comparison"), changes={"preset": "huge"}, device="cpu")
+    with pytest.raises(PcpinnError, match="adjiont"):
+        conduct(find_study("inverse-comparison"), changes={"methods": "adjiont"}, device="cpu")
 
 
 def test_zero_is_a_size_where_it_is_one_as_a_rule():

@@ -1,8 +1,6 @@
 """The benchmark of Adam's steps as a command, from a prepared file."""
 
 import csv
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -10,21 +8,13 @@ from pcpinn.catalog.prepared import write_prepared
 from pcpinn.catalog.task import catalog_task
 
 
-@pytest.fixture
-def main(monkeypatch):
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
-    import adam_steps
-
-    yield adam_steps.main
-    for name in ("adam_steps", "common"):
-        sys.modules.pop(name)
-
-
-def test_all_ways_take_the_same_steps(main, tmp_path, capsys):
+def test_all_ways_take_the_same_steps(script, tmp_path, capsys):
     changes = {"cells": (8,), "width": 8, "depth": 1}
     write_prepared(catalog_task("poisson1d", "paper", changes), tmp_path / "p.pcpinn")
     ways = ["--at-once", "0", "1", "3"]
-    main([str(tmp_path / "p.pcpinn"), "--device", "cpu", "--steps", "7", *ways, "--out", str(tmp_path / "results")])
+    script("adam_steps").main(
+        [str(tmp_path / "p.pcpinn"), "--device", "cpu", "--steps", "7", *ways, "--out", str(tmp_path / "results")]
+    )
     rows = list(csv.DictReader((tmp_path / "results" / "adam-steps-cpu.csv").read_text().splitlines()))
     trained = [r for r in rows if not r["part"]]
     assert [(r["steps at once"], r["steps"]) for r in trained] == [("plain", "7"), ("1", "7"), ("3", "7")]

@@ -4,6 +4,7 @@ import torch
 from cases import task
 
 from pcpinn import Dirichlet, Interval, PcpinnError, Problem
+from pcpinn.baselines import collocation
 from pcpinn.baselines.collocation import collocation_loss
 from pcpinn.catalog.task import catalog_task
 from pcpinn.mesh.generate import generate_mesh
@@ -44,8 +45,9 @@ def test_jacobian_against_rows():
 
 
 @pytest.mark.parametrize("problem", ["poisson2d-cg", "ns2d-c", "ks", "gs", "wave1d-c"])
-def test_rows_at_points_are_the_columns(problem):
-    """Several components, fluxes on walls, periodic sides, initial rates, nonlinear terms."""
+def test_rows_at_points_are_the_columns(problem, monkeypatch):
+    """Several components, fluxes on walls, periodic sides, initial rates, nonlinear terms; a few points at a time."""
+    monkeypatch.setattr(collocation, "_AT_ONCE", 4)
     keys = {"collocation": 15, "boundary_points": 12, "device": "cpu", "waves": 4, "precision": "float64"}
     settled = catalog_task(problem, "pinnacle-quick", keys, reference=False, method="random-features")
     mesh = mesh_for_points(settled.problem, settled.settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from .piece import Draw, GradientPiece, Piece, RepeatedPiece, part_gradients
 from .recipe import Collocation
 
 EQUATIONS = "equations"
+_AT_ONCE = 1024  # points inside whose derivatives by the last layer are computed together
 
 
 class StrongLoss(Loss):
@@ -174,10 +176,12 @@ class StrongLoss(Loss):
             return head_jacobian(self.residual, self.theta, network.head_size)
         n = len(self.points)
 
-        def inside(net: Any) -> Tensor:
-            return (strong_residual(self.pointwise, net, self.points) * n**-0.5).reshape(-1)
+        def inside(points: Tensor, net: Any) -> Tensor:
+            return (strong_residual(self.pointwise, net, points) * n**-0.5).reshape(-1)
 
-        rows = [head_rows(inside, network, (1, n, network.outputs))]
+        # A few points at a time: what the differentiation of one keeps is many times its rows.
+        some = self.points.split(_AT_ONCE)
+        rows = [head_rows(partial(inside, part), network, (1, len(part), network.outputs)) for part in some]
         rows += [head_rows(term.residual, network, term.shape) for term in self.terms]
         return torch.cat([r for r, _ in rows]), torch.cat([J for _, J in rows])
 

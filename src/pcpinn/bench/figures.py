@@ -60,7 +60,7 @@ def _legend_below(figure: Figure, ax: Axes) -> None:
 
 
 def convergence(curves: Sequence[tuple[Summary, Sequence[tuple[History, float | None]]]]) -> Figure:
-    """Residual against iterations and against seconds, a line per trial; a dot at its end shows the L2RE reached.
+    """Residual against iterations and against seconds, a line per trial; dots are L2RE on the way, the large one at its end.
 
     Args:
         curves: for each summary, history and L2RE of its trials.
@@ -76,14 +76,17 @@ def convergence(curves: Sequence[tuple[Summary, Sequence[tuple[History, float | 
             data = data[np.isfinite(data).all(axis=1) & (data[:, 2] > 0)]
             if not len(data):
                 continue
-            for ax, x in zip(axes, (data[:, 0], data[:, 1]), strict=True):
+            known = np.array(history.measured, dtype=float).reshape(-1, 3)
+            known = known[thinned(len(known))]
+            for ax, x, at in zip(axes, data.T[:2], known.T[:2], strict=True):
                 ax.plot(x, np.sqrt(2 * data[:, 2]), lw=1, alpha=0.8, label=plain(summary.label), zorder=above, **look)
+                ax.plot(at, known[:, 2], ".", ms=2, color=look["color"], zorder=above)
                 if error:
                     ax.plot(x[-1], error, "o", color=look["color"], ms=4, zorder=above)
     for ax, name in zip(axes, ("iteration", "seconds of training"), strict=True):
         ax.set_yscale("log")
         ax.set_xlabel(name)
-        if len(ax.lines) and max(float(np.max(line.get_xdata())) for line in ax.lines) > 1000:
+        if max((float(np.max(line.get_xdata())) for line in ax.lines if len(line.get_xdata())), default=0.0) > 1000:
             ax.set_xscale("log")
     axes[0].set_ylabel("sqrt(2 loss); dots: L2RE")
     _legend_below(figure, axes[1])

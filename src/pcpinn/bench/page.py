@@ -195,7 +195,7 @@ def _convergence(report: _Report, name: str, summaries: Sequence[Summary]) -> st
         return ""
     caption = (
         "sqrt(2 loss) of each trial; of pcpinn and fem-fit it is a relative residual, which estimates the training error; the "
-        "loss of a pinn is of another kind, not comparable. Dots: the L2RE that the trial reached."
+        "loss of a pinn is of another kind, not comparable. Dots: L2RE along the training, the large one at its end."
     )
     return report.draw(convergence(curves), f"convergence-{name}", f"convergence of {name}", caption)
 

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import signal
-import subprocess
-import sys
-import tempfile
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import Any
 
 from ..cluster import Slurm, StateFolder, require_quiet
 from ..errors import PcpinnError
+from ..train.turns import MOST
 from .cell_job import rows_from_slurm
-from .execute import discard, is_measured, is_outdated, recorded, run_cell
+from .execute import discard, is_measured, is_outdated, run_cell
 from .folder import BenchFolder
 from .plan import Plan, Planned
-from .results import Row, failed
+from .results import Row
 from .watch import Watch
-
-_GRACE = 5.0  # seconds that a worker gets to stop on its own
+from .workers import Team
 
 
 def run_plan(
@@ -34,13 +26,15 @@ def run_plan(
     retry: bool = False,
     watch: Watch | None = None,
     slurm: Slurm | None = None,
+    together: int = 1,
 ) -> dict[str, Row]:
     """Add a plan to the benchmark and run what it still lacks.
 
     Args:
         bench: the folder.
         plan: what to run; None for everything that was asked for so far.
-        jobs: how many runs at a time; with one, they run in this process.
+        jobs: how many processes, or, with one run at a time, this one.
+        together: runs at a time in each of them, which share a GPU better than processes do; for trainings by gradients.
         device: auto, cpu or cuda; None leaves it to the settings.
         retry: run those again that failed, or whose preset has changed since.
         watch: receives progress reports.
@@ -54,6 +48,10 @@ def run_plan(
     """
     if jobs < 1:
         raise PcpinnError(f"--jobs {jobs} must be positive", "take 1")
+    if not 1 <= together <= MOST:
+        raise PcpinnError(f"--together {together} is not within 1 and {MOST}", "take 4, and more --jobs")
+    if slurm is not None and together > 1:
+        raise PcpinnError("--together is for runs on this machine", "leave it out, or --on slurm")
     watch = watch or Watch()
     if slurm is not None:
         slurm.check()
@@ -91,7 +89,7 @@ def run_plan(
         order = {p.cell.key: k for k, p in enumerate(wanted)}
         if slurm is None:
             require_quiet(StateFolder.of(bench.path))
-        with _outcomes(bench, todo, jobs, device, watch, lock, slurm) as outcomes:
+        with _outcomes(bench, todo, jobs, together, device, watch, lock, slurm) as outcomes:
             for planned, row in outcomes:
                 rows[row.key] = row
                 bench.write_rows(sorted(rows.values(), key=lambda one: order.get(one.key, -1)))  # not as they came in
@@ -118,6 +116,7 @@ def _outcomes(
     bench: BenchFolder,
     todo: Sequence[Planned],
     jobs: int,
+    together: int,
     device: str | None,
     watch: Watch,
     lock: int,
@@ -128,113 +127,14 @@ def _outcomes(
         with contextlib.closing(rows_from_slurm(bench, todo, slurm, device, watch)) as rows:
             yield rows
         return
-    if jobs == 1:
+    if jobs == together == 1:
         yield ((p, run_cell(bench, p, device, watch.started(p.cell))) for p in todo)
         return
-    team = _Team(bench, device, watch, lock, jobs)
-    pool = ThreadPoolExecutor(jobs)
+    team = Team(bench, device, watch, lock, jobs, together)
+    pool = ThreadPoolExecutor(jobs * together)
     try:
         futures = {pool.submit(team.run, p): p for p in todo}
         yield ((futures[f], f.result()) for f in as_completed(futures))
     finally:
         team.stop()
         pool.shutdown(cancel_futures=True)
-
-
-class _Team:
-    """Worker processes, one per run."""
-
-    def __init__(self, bench: BenchFolder, device: str | None, watch: Watch, lock: int, jobs: int) -> None:
-        self.bench, self.device, self.watch, self.lock = bench, device, watch, lock
-        threads = str(max(1, _threads() // jobs))
-        names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-        self.environment = {**os.environ, **dict.fromkeys(names, threads)}
-        self._stopped = threading.Event()
-        self._guard = threading.Lock()
-        self._processes: set[subprocess.Popen[str]] = set()
-
-    def run(self, planned: Planned) -> Row:
-        """Run a cell in a process of its own."""
-        row = recorded(self.bench, planned)
-        if row is not None:
-            return row
-        progress = self.watch.started(planned.cell)
-        order = {"folder": str(self.bench.path.resolve()), "cell": planned.to_dict(), "device": self.device}
-        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as messages:
-            process = self._start(messages)
-            if process is None:
-                return failed(planned.cell, "interrupted")
-            assert process.stdin is not None
-            assert process.stdout is not None
-            told: dict[str, Any] | None = None
-            try:
-                process.stdin.write(json.dumps(order) + "\n")
-                process.stdin.flush()
-                for line in process.stdout:
-                    news = json.loads(line)
-                    if "row" in news:
-                        told = news["row"]
-                    elif "stage" in news:
-                        progress.stage(news["stage"], news["total"])
-                    else:
-                        progress.update(news["iteration"], news["loss"])
-            except (BrokenPipeError, ValueError):
-                pass  # it died; the exit status tells more
-            finally:
-                with contextlib.suppress(BrokenPipeError):
-                    process.stdin.close()
-                process.stdout.close()
-                code = process.wait()
-                with self._guard:
-                    self._processes.discard(process)
-            if told is not None:
-                return Row(**told)
-            messages.seek(0)
-            return failed(planned.cell, _cause(code, messages.read()))
-
-    def _start(self, messages: Any) -> subprocess.Popen[str] | None:
-        with self._guard:
-            if self._stopped.is_set():
-                return None
-            process = subprocess.Popen(
-                [sys.executable, "-m", "pcpinn.bench.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=messages,
-                env=self.environment,
-                pass_fds=(self.lock,),
-                start_new_session=True,  # a Ctrl-C is for the bench, which ends its workers itself
-                text=True,
-            )
-            self._processes.add(process)
-            return process
-
-    def stop(self) -> None:
-        """End all workers."""
-        with self._guard:
-            self._stopped.set()
-            running = list(self._processes)
-        for process in running:
-            process.terminate()
-        for process in running:
-            try:
-                process.wait(_GRACE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-
-
-def _cause(code: int, messages: str) -> str:
-    """Why a worker died without a word."""
-    if code < 0:
-        name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
-        return f"its process was killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
-    last = next((line.strip() for line in reversed(messages.splitlines()) if line.strip()), "")
-    return f"its process ended with code {code}: {last}"
-
-
-def _threads() -> int:
-    """How many threads this process may use."""
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    if given.isdigit() and int(given) > 0:
-        return int(given)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -72,13 +72,12 @@ FAMILIES.register(
     _entry(
         16,
         {
-            "cells": (10, 10), "degree": 2, "loss": "spanned", "snapshots": 192, "modes": 48, "samples": 48,
+            "cells": (10, 10), "degree": 2, "loss": "spanned", "snapshots": 192, "modes": 48, "samples": 48, "batch": 48,
             "time_limit": 20.0,
         },
         {
             "cells": (12, 12), "degree": 3, "loss": "spanned", "snapshots": 1024, "modes": 96, "krylov_steps": 12,
-            "samples": 256, "network": "trunk-branch", "width": 256, "depth": 1, "features": "none",
-            "initialisation": "spread", "branch_width": 640, "branch_depth": 1, "iterations": 5000, "time_limit": 600.0,
+            "samples": 256, "steps": 20, "batch": 256, "iterations": 1_000_000, "time_limit": 600.0,
         },
         20,
     )

@@ -55,14 +55,16 @@ FAMILIES.register(
         domain="[0, 1]^2 minus the disk of radius 0.14 at (0.4, 0.5); 200 coefficients in [-1, 1]",
         conditions="u = 0 on the square and on the hole, p(0, 0) = 0",
         family=Family(stokes, fx=_FORCE, fy=_FORCE),
-        fine={"size": 0.045, "degree": 4},
+        fine={"size": 0.055, "degree": 7, "element": "lobatto"},
         queries={"quick": 6, "default": 100},
         presets={
             "quick": {
-                "size": 0.12, "degree": 3, "validation": 16, "iterations": 40, "time_limit": 20.0,
+                "size": 0.12, "degree": 5, "element": "lobatto", "validation": 16, "iterations": 40, "time_limit": 20.0,
             },
             "default": {
-                "size": 0.055, "degree": 4, "iterations": 200, "time_limit": 300.0,
+                "size": 0.055, "degree": 6, "element": "lobatto", "loss": "superposed", "network": "trunk-branch",
+                "width": 800, "depth": 1, "features": "none", "initialisation": "spread", "branch_depth": 0,
+                "iterations": 300, "time_limit": 300.0,
             },
         },
         remark="TensorPILS (camlab-ethz/TensorPILS) has elements of degree 2 and 1 on 3998 nodes. "

@@ -16,7 +16,7 @@ from ..mesh.slab_mesh import AnyMesh
 from ..progress import Progress
 from ..solution.folder import mesh_from_tensors, mesh_tensors
 from ..solution.reference import Reference
-from ..solve.adapt.interfaces import Interfaces, interfaces_of
+from ..solve.adapt.interfaces import interfaces_of
 from ..solve.adapt.unseen import pixels_of
 from ..solve.adapt.wish import Wish
 from ..solve.build import make_mesh
@@ -89,8 +89,7 @@ def _of_problem(task: Task) -> AnyMesh | None:
     if adapted and Wish(task.settings).adaptable:
         if pixels_of(task.problem, task.settings) is not None:
             return None  # a mesh that follows them is made there
-        known = Interfaces() if task.problem.over_time else interfaces_of(task.problem)
-        return known.first_mesh(task.problem, task.settings)
+        return interfaces_of(task.problem).first_mesh(task.problem, task.settings)
     mesh: AnyMesh = (task.settings.method.mesh or make_mesh)(task.problem, task.settings)
     return mesh
 

@@ -52,6 +52,9 @@ def bench(
     jobs: Annotated[
         int | None, typer.Option(help="Runs at a time; here 1 by default, and the cores are divided among them.")
     ] = None,
+    together: Annotated[
+        int, typer.Option(help="Trainings at a time in each of the --jobs, side by side on one GPU.")
+    ] = 1,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the benchmark.")] = Path("bench"),
     retry: Annotated[
@@ -88,7 +91,7 @@ def bench(
             if packed is not None:
                 plan = _furnished(plan, packed, progress)
             here = 1 if jobs is None or slurm is not None else jobs
-            rows = run_plan(folder, plan, here, device, retry, progress, slurm)
+            rows = run_plan(folder, plan, here, device, retry, progress, slurm, together)
     except KeyboardInterrupt as error:
         progress.close()
         what = "cancelled" if isinstance(error, Cancelled) else "interrupted"

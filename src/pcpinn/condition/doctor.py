@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from ..discretize.in_time import Slabs
+from ..discretize.saddle import with_stable_degrees
 from ..discretize.samples import sample_points
 from ..discretize.time_orders import check_start
 from ..errors import PcpinnError
@@ -100,6 +101,7 @@ def diagnose(
         PcpinnError: when the problem cannot be discretised, and no finding says why.
     """
     started = time.perf_counter()
+    problem, _ = with_stable_degrees(problem)  # as it would be solved
     refused = refusals(problem)
     if refused:
         return _finished(refused, None, "nothing was measured: there is no solution", started)

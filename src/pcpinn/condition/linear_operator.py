@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 from torch.func import jacfwd, jacrev, vmap
 
-from ..discretize.pointwise import BoundaryFlux, Pointwise, guard
+from ..discretize.guarded import guard
+from ..discretize.pointwise import BoundaryFlux, Pointwise
 
 PointFunction = Callable[[Tensor], Tensor]  # (d,) -> (C,)
 

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 from torch.func import jacfwd, vmap
 
-from ..discretize.pointwise import dirichlet_values, guard, place_and_time
+from ..discretize.guarded import guard
+from ..discretize.pointwise import dirichlet_values, place_and_time
 from ..discretize.samples import given_size
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh

@@ -2,50 +2,94 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 
 from ..errors import PcpinnError
 from ..problem.problem import Problem
 from .discretisation import Discretisation
+from .transfer import mass_times
+from .weak_form import WeakForm
 
 _INDEPENDENT = 1e-9  # change of a sum that is rounding
 _BALANCED = 0.01  # part of all that flows which quadrature on a coarse mesh may misjudge
 
 
-def refuse_unbalanced(discretisation: Discretisation) -> None:
-    """Refuse pinned fields whose equations add up to something other than zero, whatever the fields are.
+@dataclass(frozen=True)
+class Imbalance:
+    """An equation whose sum over the domain contains none of the fields: data alone must make it zero.
 
-    A field that is known only up to a constant (pure Neumann conditions, the pressure of a closed flow) has an equation whose sum
-    over the domain does not contain it: source and boundary data alone must balance. A pin then hides that they do not: all of
-    the rest flows out at that point.
-
-    Raises:
-        PcpinnError: with the part that is missing.
+    Attributes:
+        name: of the pinned field.
+        own: its degrees of freedom.
+        total: the sum.
+        flow: the sum of absolute values.
     """
+
+    name: str
+    own: np.ndarray
+    total: float
+    flow: float
+
+
+def imbalances(discretisation: Discretisation) -> list[Imbalance]:
+    """Of the pinned fields of a steady problem that are known only up to a constant: pure Neumann, pressures of closed flows."""
     problem = discretisation.problem
     if not problem.pins or problem.over_time or discretisation.name != "fem":
-        return
-    constraints, size = discretisation.constraints, discretisation.size
+        return []
+    constraints, size, result = discretisation.constraints, discretisation.size, []
     random = np.random.default_rng(0)
     unit = float(np.abs(constraints.value).max(initial=0.0)) or 1.0
     states = [np.zeros(size), unit * random.normal(size=size), unit * random.normal(size=size)]
     residuals = [discretisation.residual(torch.from_numpy(constraints.satisfied(u))).numpy() for u in states]
-    for name, component in _pinned(problem):
+    for name, component in sorted(_pinned(problem)):
         own = np.flatnonzero(discretisation.unknown_components == component)
         prescribed = np.isin(own, constraints.constrained[constraints.master < 0]).sum()
         if prescribed > len(problem.pins):
             continue  # given on a boundary, too
         sums, flows = [float(r[own].sum()) for r in residuals], [float(np.abs(r[own]).sum()) for r in residuals]
-        if abs(sums[1] - sums[0]) + abs(sums[2] - sums[0]) > _INDEPENDENT * max(flows):
-            continue  # the fields can see to it
-        if flows[0] and abs(sums[0]) > _BALANCED * flows[0]:
+        if not abs(sums[1] - sums[0]) + abs(sums[2] - sums[0]) > _INDEPENDENT * max(flows):  # else fields can see to it
+            result.append(Imbalance(name, own, sums[0], flows[0]))
+    return result
+
+
+def refuse_unbalanced(discretisation: Discretisation) -> None:
+    """Refuse pinned fields whose equations add up to something other than zero, whatever the fields are.
+
+    A pin hides that they do not: all of the rest flows out at that point.
+
+    Raises:
+        PcpinnError: with the part that is missing.
+    """
+    for found in imbalances(discretisation):
+        if found.flow and abs(found.total) > _BALANCED * found.flow:
             raise PcpinnError(
-                f"the equation of {name!r} has no solution: its source and boundary data add up to {-sums[0]:.3g} "
-                f"({abs(sums[0]) / flows[0]:.0%} of all that flows), which has to be 0 where no condition gives its value",
+                f"the equation of {found.name!r} has no solution: its source and boundary data add up to {-found.total:.3g} "
+                f"({abs(found.total) / found.flow:.0%} of all that flows), which has to be 0 where no condition gives its value",
                 "balance source and conditions (the integral of the source over the domain is that of flux . n over its "
                 "boundary), or give values with Dirichlet or Robin somewhere; a pin fixes a constant and nothing else",
             )
+
+
+def spread_evenly(discretisation: Discretisation) -> np.ndarray | None:
+    """(N,) what makes the equations of pinned fields add up to zero, spread over the domain; None where nothing is to be added.
+
+    Data that balance do so no longer once they are interpolated. Left alone, the rest flows out at the pin, whose equation is
+    given up: the field has a spike there, and, being held at its tip, is off by its height everywhere else.
+    """
+    found = imbalances(discretisation)
+    if not found:
+        return None
+    assert isinstance(discretisation, WeakForm)
+    result = np.zeros(discretisation.size)
+    for one in found:
+        constant = np.zeros(discretisation.size)
+        constant[one.own] = 1.0
+        share = mass_times(discretisation.space, constant)
+        result -= one.total * share / share.sum()
+    return result
 
 
 def _pinned(problem: Problem) -> set[tuple[str, int]]:

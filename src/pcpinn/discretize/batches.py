@@ -53,6 +53,16 @@ class Batch:
         """Normals (e * q, d); zero in cells."""
         return torch.zeros_like(self.points) if self.normals is None else self.normals.flatten(0, 1)
 
+    def some(self, cells: slice) -> Batch:
+        """Some of its cells or facets."""
+        return Batch(
+            self.x[cells],
+            self.dx[cells],
+            [s[cells] for s in self.shapes],
+            [u[cells] for u in self.unknowns],
+            None if self.normals is None else self.normals[cells],
+        )
+
     def at(self, *times: float) -> tuple[Tensor, Tensor]:
         """The points at moments of time, and their normals in space-time: (z * e * q, d + 1) each, moment by moment."""
         return at_moments(self.points, times), at_moments(self.outward, [0.0] * len(times))

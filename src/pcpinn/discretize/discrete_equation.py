@@ -14,9 +14,12 @@ import scipy.sparse as sp
 import torch
 
 from ..errors import PcpinnError
+from ..problem.field import Field
+from .balance import spread_evenly
 from .constraints import Constraints
 from .discretisation import Discretisation
 from .equation import Nodes, distinct_points
+from .field_units import block_norms, field_of, fitting_ratios
 from .singular import refuse_singular
 
 
@@ -53,6 +56,7 @@ class DiscreteEquation:
         self.discretisation = discretisation
         self._free = np.empty(0, dtype=np.int64) if free is None else free
         self._linear = linear
+        self._ratios: np.ndarray | None = None
 
     @cached_property
     def nodes(self) -> Nodes:
@@ -79,6 +83,28 @@ class DiscreteEquation:
         """Discrete L2 norm of (N,) degrees of freedom."""
         return float(np.sqrt(self.weights @ u**2))
 
+    def sizes(self, u: np.ndarray) -> np.ndarray:
+        """(F,) discrete L2 norms of the fields."""
+        return np.asarray(np.sqrt(np.bincount(self._field, self.weights * u**2, len(self._fields))))
+
+    def ratios(self, u: np.ndarray) -> np.ndarray:
+        """(F, F) ratios of units of fields that fit each other, by the first derivative asked for, else that at u (N,)."""
+        if len(self._fields) == 1:
+            return np.ones((1, 1))
+        if self._ratios is None:
+            self.linearise(u)
+        assert self._ratios is not None
+        return self._ratios
+
+    @property
+    def _fields(self) -> tuple[Field, ...]:
+        return self.discretisation.problem.unknowns
+
+    @cached_property
+    def _field(self) -> np.ndarray:
+        """(N,) number of the field of each degree of freedom."""
+        return field_of(self._fields, np.asarray(self.discretisation.unknown_components))
+
     def satisfied(self, u: np.ndarray) -> np.ndarray:
         """u (N,) with its constrained values corrected."""
         v = self.constraints.satisfied(u)
@@ -88,9 +114,18 @@ class DiscreteEquation:
     def residual(self, u: np.ndarray) -> np.ndarray:
         """F(u) (N,)."""
         constraints, v = self.constraints, self.satisfied(u)
-        F = constraints.reduced(self.discretisation.residual(torch.from_numpy(v)).numpy()[constraints.tested_at])
+        F = constraints.reduced(self.weak_residual(v)[constraints.tested_at])
         F[constraints.constrained] = (u - v)[constraints.constrained]
         return F
+
+    def weak_residual(self, v: np.ndarray) -> np.ndarray:
+        """(N,) the weak form at v (N,); where a pin is to fix a constant alone, such that its equations can hold."""
+        residual = self.discretisation.residual(torch.from_numpy(v)).numpy()
+        return residual if self._spread is None else residual + self._spread
+
+    @cached_property
+    def _spread(self) -> np.ndarray | None:
+        return spread_evenly(self.discretisation)
 
     def stiffness(self, u: np.ndarray) -> sp.csr_matrix:
         """(N, N) derivative of the weak form at u with its constraints satisfied, before these become rows."""
@@ -107,6 +142,10 @@ class DiscreteEquation:
         refuse_singular(A, self.discretisation)
         if not np.isfinite(A.data).all():
             raise not_finite()
+        if self._ratios is None and len(self._fields) > 1:
+            free = np.ones(self.size, dtype=bool)
+            free[self.constraints.constrained] = False
+            self._ratios = fitting_ratios(block_norms(A, self._field, free))
         return AssembledMatrix(A)
 
     def moved(self, u: np.ndarray, correction: np.ndarray, factor: float) -> np.ndarray:

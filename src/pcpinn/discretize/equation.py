@@ -81,6 +81,12 @@ class Equation(Protocol[V, M]):
     def norm(self, u: V) -> float:
         """This norm."""
 
+    def sizes(self, u: V) -> np.ndarray:
+        """(F,) the same of each field."""
+
+    def ratios(self, u: V) -> np.ndarray:
+        """(F, F) ratios of units of the fields that fit each other, as the derivative at some u says."""
+
     def residual(self, u: V) -> V:
         """F(u)."""
 

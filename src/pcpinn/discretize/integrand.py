@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.func import jacfwd, vmap
+from torch.func import jacfwd, jacrev, vmap
 
-from .pointwise import BoundaryFlux, Pointwise, guard
+from .guarded import guard
+from .pointwise import BoundaryFlux, Pointwise
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class Integrand:
         def at_point(c: Tensor, x: Tensor, n: Tensor, state: Tensor) -> Tensor:
             return self.at_point(torch.cat([c, x]), n, state)
 
-        return guard(vmap(jacfwd(at_point)), x[:, :count], x[:, count:], n, state)
+        backwards = count > state[0].numel()  # more of them than of what comes out
+        return guard(vmap((jacrev if backwards else jacfwd)(at_point)), x[:, :count], x[:, count:], n, state)
 
 
 def in_cells(pointwise: Pointwise) -> Integrand:

@@ -21,6 +21,10 @@ _MOST = 4000  # places that are looked at more closely
 _SAME = 1e-7  # of the domain: jumps on different lines that lie on one plane
 _SHARED = 3  # lines, at least, that a plane across an axis is seen on
 _PLANES = 20  # along an axis; more of them are a pattern that no first mesh follows
+_MOMENT = 0.437  # of the span of time, at which coefficients over time are looked at
+_OTHERS = (0.071, 0.893)  # and at which jumps must still be where they are
+_REACH = 1e-5  # of the domain: so far from a jump both sides of it are looked at
+_STAYS = 0.9  # of the jumps: else they move
 
 Values = Callable[[np.ndarray], np.ndarray]
 
@@ -90,6 +94,24 @@ def flux_values(problem: Problem) -> Values:
     return values
 
 
+def followed_values(problem: Problem) -> Values:
+    """(m, d) -> (m, v) what meshes follow: coefficients of the flux, over time those of the density too, as they are inside the
+    span of time."""
+    if not problem.over_time:
+        return flux_values(problem)
+    derivative = at_moment(problem, derivatives(problem))
+    return lambda x: derivative(x)[:, :, 1:].reshape(len(x), -1)
+
+
+def at_moment(problem: Problem, values: Values, part: float = _MOMENT) -> Values:
+    """Functions of place and time as functions of the place, at a part of the span of time; of place alone as they are."""
+    if not problem.over_time:
+        return values
+    start, end = (float(b[-1]) for b in problem.domain.bounds)  # type: ignore[attr-defined]
+    t = start + part * (end - start)
+    return lambda x: values(np.column_stack([x, np.full(len(x), t)]))
+
+
 def derivatives(problem: Problem) -> Values:
     """(m, d) -> (m, C, 1 + d, C, 1 + d) of source, flux and density by the state, at one state of the size of the data."""
     pointwise = Pointwise(problem, strong=True)
@@ -119,22 +141,46 @@ def neighbours(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray, np
 
 
 def flux_jumps(problem: Problem) -> tuple[bool, PerAxis]:
-    """Whether a coefficient of the flux jumps; and for each axis the coordinates c of planes x_i = c that it jumps across."""
+    """Whether a coefficient of the flux jumps; and for each axis the coordinates c of planes x_i = c that it jumps across.
+
+    Over time the axes are those of space, and jumps that move are none.
+    """
     a, b, axis, line = neighbours(problem)
-    found = jumps_between(flux_values(problem), a, b)
+    d = problem.dimension if problem.over_time else a.shape[1]
+    own = axis < d
+    a, b, axis, line = a[own], b[own], axis[own], line[own]
+    values = flux_values(problem)
+    found = jumps_between(values, a, b)
     lower, upper = (np.asarray(v) for v in problem.domain.bounds)  # type: ignore[attr-defined]
-    result: list[tuple[float, ...]] = []
-    for k in range(len(lower)):
-        own = np.zeros(0, dtype=np.int64) if found is None else np.flatnonzero(axis[found.rows] == k)
-        own = own if found is None else own[np.argsort(found.at[own, k])]
-        places: list[float] = []
-        extent = float(upper[k] - lower[k])
-        while len(own) and found is not None:
-            at = found.at[own, k]
-            same = at <= at[0] + _SAME * extent
-            lines = len(np.unique(line[found.rows[own[same]]]))
-            if lines >= _SHARED:
-                places.append(float(round(np.median(at[same]) / extent, 11)) * extent)
-            own = own[~same]
-        result.append(tuple(places) if len(places) <= _PLANES else ())
-    return found is not None, tuple(result)
+    if found is None or (problem.over_time and not _stay(values, found, axis[found.rows], lower, upper)):
+        return False, ((),) * d
+    return True, tuple(_planes(found, axis, line, k, float(upper[k] - lower[k])) for k in range(d))
+
+
+def _planes(found: Jumps, axis: np.ndarray, line: np.ndarray, k: int, extent: float) -> tuple[float, ...]:
+    """Coordinates along axis k at which several lines see a jump; none where there are very many."""
+    own = np.flatnonzero(axis[found.rows] == k)
+    own = own[np.argsort(found.at[own, k])]
+    places: list[float] = []
+    while len(own):
+        at = found.at[own, k]
+        same = at <= at[0] + _SAME * extent
+        lines = len(np.unique(line[found.rows[own[same]]]))
+        if lines >= _SHARED:
+            places.append(float(round(np.median(at[same]) / extent, 11)) * extent)
+        own = own[~same]
+    return tuple(places) if len(places) <= _PLANES else ()
+
+
+def _stay(values: Values, found: Jumps, axis: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> bool:
+    """Whether jumps, found along an axis each, are at the same places at other moments."""
+    reach = np.zeros_like(found.at)
+    reach[np.arange(len(axis)), axis] = _REACH * (upper - lower)[axis]
+    for part in _OTHERS:
+        at = found.at.copy()
+        at[:, -1] = lower[-1] + part * (upper - lower)[-1]
+        left, right = values(at - reach), values(at + reach)
+        larger = np.maximum(np.maximum(np.abs(left), np.abs(right)).max(axis=1), 1e-300)
+        if (np.abs(left - right).max(axis=1) > _CHANGE * larger).mean() < _STAYS:
+            return False
+    return True

@@ -9,7 +9,7 @@ import numpy as np
 from ..problem.problem import Problem
 from ..problem.shape_base import SpaceTime
 from ..problem.shapes import Rectangle
-from .jumps import Values, derivatives, jumps_between
+from .jumps import Values, at_moment, derivatives, jumps_between
 
 _LINES, _PLACES = 24, 1000  # along each axis
 # Jumps at different places along some axis: fewer may lie on a lattice by chance, and are followed one by one.
@@ -47,7 +47,11 @@ def lattice_of(problem: Problem) -> Lattice | None:
         or (isinstance(domain, SpaceTime) and not problem.over_time)
     ):
         return None
-    values = _in_space(problem)
+    whole = at_moment(problem, derivatives(problem))
+
+    def values(x: np.ndarray) -> np.ndarray:
+        return whole(x).reshape(len(x), -1)
+
     lower, upper = (np.asarray(b, dtype=float) for b in shape.bounds)
     places = [_jumps_along(values, lower, upper, axis) for axis in range(2)]
     if max(len(found) for found in places) < _FEWEST:
@@ -61,16 +65,6 @@ def lattice_of(problem: Problem) -> Lattice | None:
         return None
     edges = np.concatenate([_edges_across(values, (x, y), axis) for axis in range(2)])
     return Lattice(shape, (x, y), edges) if len(edges) else None
-
-
-def _in_space(problem: Problem) -> Values:
-    """(m, 2) -> (m, v): derivatives by the state of source, flux and density, at one moment where there is time."""
-    whole = derivatives(problem)
-    if not problem.over_time:
-        return lambda x: whole(x).reshape(len(x), -1)
-    start, end = (float(b[-1]) for b in problem.domain.bounds)  # type: ignore[attr-defined]
-    t = start + 0.437 * (end - start)
-    return lambda x: whole(np.column_stack([x, np.full(len(x), t)])).reshape(len(x), -1)
 
 
 def _jumps_along(values: Values, lower: np.ndarray, upper: np.ndarray, axis: int) -> np.ndarray:

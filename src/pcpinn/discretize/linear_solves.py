@@ -63,7 +63,11 @@ def solve_sparse(A: sp.csr_matrix, b: np.ndarray) -> np.ndarray:
 
 
 def solve_krylov(
-    A: sp.csr_matrix, b: np.ndarray, apply: Callable[[np.ndarray], np.ndarray], tolerance: float, steps: int = 60
+    A: sp.csr_matrix | spla.LinearOperator,
+    b: np.ndarray,
+    apply: Callable[[np.ndarray], np.ndarray],
+    tolerance: float,
+    steps: int = 60,
 ) -> np.ndarray | None:
     """A^-1 b by GMRES with a preconditioner's `apply`, started from P^-1 b; None if `steps` do not reach the tolerance."""
     n = len(b)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import PcpinnError
 from .equation import Equation, Matrix, V
+from .field_units import relative, scaled_norm
 from .linear_solves import Factors
 
 M = TypeVar("M")
@@ -28,7 +29,7 @@ class Newton(Generic[V]):
 
     Attributes:
         u: the last iterate.
-        corrections: ||correction|| / ||u|| of each step.
+        corrections: ||correction|| / ||u|| of each step, the largest over the fields.
         converged: whether the last one is within the tolerance, or as small as rounding allows.
     """
 
@@ -66,7 +67,7 @@ def newton(
             solve = invert(equation.linearise(u))
         correction = solve(equation.residual(u))
         whole = equation.moved(u, correction, 1.0)
-        size = equation.norm(correction) / (equation.norm(whole) or 1.0)
+        size = relative(equation, correction, whole)
         corrections.append(size)
         if not math.isfinite(size) or (
             k and not damped and size > _DIVERGED
@@ -79,7 +80,7 @@ def newton(
             break
         u = equation.moved(u, correction, step.factor)
         if step.next is not None and step.factor == 1.0:  # a linear problem is solved, and its matrix not needed again
-            size = equation.norm(step.next) / (equation.norm(u) or 1.0)
+            size = relative(equation, step.next, u)
             if size <= tolerance:
                 return Newton(equation.moved(u, step.next, 1.0), [*corrections, size], True)
     return Newton(u, corrections, False)
@@ -105,12 +106,13 @@ def natural_damping(equation: Equation[V, Any], u: V, correction: V, solve: Solv
         correction: P^-1 F(u).
         solve: P^-1.
     """
-    size, factor = equation.norm(correction), 1.0
+    whole = equation.moved(u, correction, 1.0)
+    size, factor = scaled_norm(equation, correction, whole), 1.0
     while factor >= SMALLEST_DAMPING:
         with np.errstate(all="ignore"):
             F = equation.residual(equation.moved(u, correction, factor))
             following = solve(F) if math.isfinite(equation.norm(F)) else None
-            next_size = math.inf if following is None else equation.norm(following)
+            next_size = math.inf if following is None else scaled_norm(equation, following, whole)
         if next_size <= (1 - _GAIN * factor) * size:
             return Step(factor, following)
         factor /= 2

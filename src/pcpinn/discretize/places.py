@@ -13,7 +13,7 @@ from torch.func import vmap
 
 from ..errors import PcpinnError
 from .batches import Batch, cell_batches, facet_batch
-from .pointwise import guard
+from .guarded import guard
 from .quadrature import quadrature_of
 from .space import Space
 

@@ -8,7 +8,7 @@ coordinates is time: the state ends with u_t, the flux with what flows through t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,8 +20,7 @@ from ..problem.conditions import Dirichlet, Initial, NaturalCondition, Neumann, 
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.real import refuse_complex
-
-R = TypeVar("R")
+from .guarded import called, guard
 
 
 def unpack(state: Tensor, fields: tuple[Field, ...], over_time: bool) -> list[Local]:
@@ -175,7 +174,8 @@ class Pointwise:
         function = self._functions[what]
         if function is None:
             return (None,) * len(fields)
-        result = function(x, t, *fields)
+        with called(what):
+            result = function(x, t, *fields)
         parts = result if isinstance(result, tuple) else (result,) if len(fields) == 1 else None
         if parts is None or len(parts) != len(fields):
             names = ", ".join(f.name for f in self.fields)
@@ -247,7 +247,8 @@ class BoundaryFlux:
         for f, own, condition in zip(self.fields, locals_, self.conditions, strict=True):
             g: Any = 0.0
             if isinstance(condition, NaturalCondition):
-                g = condition.normal_flux(place, t, normal, own, locals_)
+                with called(self._label(f)):
+                    g = condition.normal_flux(place, t, normal, own, locals_)
                 self._refuse_one_for_all(g, f)
             rows.append(self._row(g, f, x))
         return torch.cat(rows)
@@ -277,8 +278,10 @@ class BoundaryFlux:
         return state.split([f.components for f in self.fields])
 
     def _row(self, g: Any, f: Field, x: Tensor) -> Tensor:
-        label = f"condition of field {f.name!r} on {self.boundary!r}"
-        return _shaped(g, _shape(f), x, label, self.over_time).reshape(f.components)
+        return _shaped(g, _shape(f), x, self._label(f), self.over_time).reshape(f.components)
+
+    def _label(self, f: Field) -> str:
+        return f"condition of field {f.name!r} on {self.boundary!r}"
 
 
 def _is_zero(value: Any) -> bool:
@@ -302,7 +305,9 @@ def dirichlet_values(condition: Dirichlet, f: Field, x: Tensor, boundary: str, o
 
 def _values(value: Any, shape: tuple[int, ...], x: Tensor, label: str, over_time: bool) -> Tensor:
     def at_point(p: Tensor) -> Tensor:
-        return _shaped(evaluate(value, *place_and_time(p, over_time)), shape, p, label, over_time)
+        with called(label):
+            given = evaluate(value, *place_and_time(p, over_time))
+        return _shaped(given, shape, p, label, over_time)
 
     result = guard(vmap(at_point), x)
     if not torch.isfinite(result).all():
@@ -326,6 +331,11 @@ def _shaped(part: Any, shape: tuple[int, ...], x: Tensor, label: str, over_time:
             f"{label} returned a {type(part).__name__}", "return a torch tensor or a number, not NumPy or a list"
         )
     if part.shape != shape:
+        if part.ndim == 0 and label.startswith("flux") and shape[-1] > 1:
+            raise PcpinnError(
+                f"{label} is one number, but has {shape[-1]} components here",
+                "write a vector, such as k * u.grad or torch.stack([...]); 0.0 stands for zero",
+            )
         if part.ndim == 0:
             return part.to(x.dtype).expand(shape)
         if part.ndim != len(shape) and _without_ones(part.shape) == _without_ones(shape):
@@ -340,23 +350,3 @@ def _shaped(part: Any, shape: tuple[int, ...], x: Tensor, label: str, over_time:
 
 def _without_ones(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(length for length in shape if length != 1)
-
-
-def guard(function: Callable[..., R], *args: Tensor) -> R:
-    """Run the user's function; turn whatever it raises into a message that names the cause."""
-    try:
-        return function(*args)
-    except PcpinnError:
-        raise
-    except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        remedy = (
-            "write it with differentiable torch operations on one point (torch.where instead of if; no NumPy, no .item()); "
-            "constant tensors must be float64"
-        )
-        if isinstance(error, IndexError):
-            remedy = "x and u.grad have the components of space alone; the time is t in (x, t, u), its derivative u.dt"
-        raise PcpinnError(
-            f"a function of the problem (flux, source, density or condition) failed: {type(error).__name__}: {reason}",
-            remedy,
-        ) from error

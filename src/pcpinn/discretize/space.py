@@ -167,11 +167,11 @@ def _inverse_map(mapping: Mapping, x: np.ndarray, cells: np.ndarray) -> np.ndarr
         at, own = X[:, open_], cells[open_]
         dX = np.einsum("ijck,jck->ick", mapping.invDF(at, own), x[:, open_] - mapping.F(at, own))
         X[:, open_] = at + dX
-        size = np.abs(dX).max(axis=(0, 2))
-        if size.max() < 1e-13:
+        open_ = open_[
+            np.abs(dX).max(axis=(0, 2)) >= 1e-13
+        ]  # most cells are straight, and their points there after a step
+        if not len(open_):
             break
-        if d == 3:  # most are straight, and there after a step
-            open_ = open_[size >= 1e-13]
     return X[:, :, 0]
 
 

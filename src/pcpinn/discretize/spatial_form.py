@@ -20,6 +20,7 @@ from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import ENDS
 from ..problem.problem import Problem
+from ..problem.timed import timed_fluxes, timed_functions
 from .batches import Batch, at_moments, contracted, on_device, scatter
 from .integrand import Integrand, jets_in_cells, jets_on_boundary
 from .pointwise import BoundaryFlux
@@ -235,9 +236,8 @@ class SpatialForm(WeakForm):
             self._mass = by_rate[0]
             if same[0]:
                 self._constant = by_value[0], by_rate[0]
-                loads = [self.load(np.array([t]))[0] for t in times]
-                if all(_close(other, loads[0]) for other in loads[1:]):
-                    self._steady_load = loads[0]
+                if not (timed_functions(self.problem) or timed_fluxes(self.problem)):
+                    self._steady_load = self.load(times[:1])[0]
 
     def _assemble(self, times: np.ndarray, U: Tensor, rates: Tensor, with_rate: bool) -> tuple[Tensor, Tensor]:
         shape = (len(times), len(self.indices))
@@ -307,7 +307,3 @@ def _distinct(keys: np.ndarray) -> np.ndarray:
     """Sorted, each once: by sorting, a few times faster than by numpy's table of hashes where most are there several times."""
     ordered = np.sort(keys)
     return np.asarray(ordered[np.diff(ordered, prepend=-1) > 0])
-
-
-def _close(a: Tensor, b: Tensor) -> bool:
-    return bool((a - b).abs().max() <= _SAME * b.abs().max().clamp(min=1e-300))

@@ -8,7 +8,7 @@ that are combinations of the known and the new time levels; each new level takes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -78,6 +78,7 @@ class StepScheme:
         return self if self.history == 1 else step_scheme("euler")
 
 
+@lru_cache(maxsize=64)
 def step_scheme(name: str, order: int = 1) -> StepScheme:
     """A scheme by name; `order` is the number of time levels of radau (order 2m - 1) and gauss (order 2m).
 

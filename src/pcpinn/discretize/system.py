@@ -93,7 +93,7 @@ def linear_part(equation: DiscreteEquation) -> LinearSystem:
     discretisation = equation.discretisation
     zero = torch.zeros(discretisation.size, dtype=torch.float64)
     tested_at = discretisation.constraints.tested_at
-    f = -discretisation.residual(zero).numpy()[tested_at]
+    f = -equation.weak_residual(zero.numpy())[tested_at]
     system = discretisation.eliminated(f) if isinstance(discretisation, TimeSlabs) else None
     A, b = system or eliminate(discretisation.matrix(zero)[tested_at], f, discretisation.constraints)
     if not (np.isfinite(A.data).all() and np.isfinite(b).all()):

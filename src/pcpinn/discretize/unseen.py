@@ -32,6 +32,7 @@ TURN = (
 )
 MISFIT = 0.2  # of that size: so far it is from the polynomial through the points of the rule
 _NOTHING = 1e-6  # of the largest flux, or source: less is rounding
+_OF_FLUX = 1e-10  # of the largest flux over the extent of the domain: a source that is less adds nothing to it
 INSIDE = 1e-5  # of a cell: lines end so far from its sides, along which jumps may run
 NEARLY_FITTED = 0.04  # the same for meshes whose sides were moved onto bent jumps, and miss them by a little
 _ROUNDS = 9  # of cuts
@@ -259,7 +260,8 @@ def _floor(values: Values, mesh: Mesh) -> np.ndarray:
     found = np.abs(values(np.concatenate([corners.mean(axis=1), corners[:, 0]])))  # (m, v, 1 + d)
     of_source, of_flux = found[..., 0].max(), found[..., 1:].max()
     floor = np.full(found.shape[1:], _NOTHING * of_flux)
-    floor[:, 0] = _NOTHING * of_source
+    extent = np.linalg.norm(np.ptp(mesh.nodes, axis=0))
+    floor[:, 0] = max(_NOTHING * of_source, _OF_FLUX * of_flux / extent)
     return floor.ravel()
 
 

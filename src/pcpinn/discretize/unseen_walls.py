@@ -1,6 +1,7 @@
 """What boundary data do between the nodes of a wall: a spike of the values given there that is thinner than a facet.
 
-Values, normal fluxes and coefficients of conditions are looked at along lines through each facet, far more densely than at nodes.
+Values, normal fluxes and coefficients of conditions are looked at along lines through each facet, far more densely than at nodes;
+and initial values along lines through cells.
 """
 
 from __future__ import annotations
@@ -14,12 +15,16 @@ import torch
 from torch.func import vmap
 
 from ..mesh.mesh import Mesh
-from ..problem.conditions import Dirichlet, Neumann, Robin, Value, evaluate
+from ..problem.conditions import Dirichlet, Initial, Neumann, Robin, Value, evaluate
 from ..problem.problem import Problem
-from .pointwise import guard, place_and_time
+from .guarded import called, guard
+from .jumps import Values
+from .pointwise import place_and_time
 from .unseen import MISFIT, TURN, lines_through, polynomial
 
 _SMALL = 1e-3  # of the largest value of the same data on a wall: less does not count
+_ROUNDING = 8 * np.finfo(float).eps  # of coordinates: what moving by so much changes is no more than rounding
+_NOISE = 100  # times that change: less does not count
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,9 @@ class Walls:
         seen, dense = (_values(function, corners, places) for places in (X, at))  # (f, q, v)
         missed = np.abs(dense - np.einsum("sq,fqv->fsv", polynomial(X, at), seen))
         size = np.maximum(np.abs(dense).max(axis=1), np.abs(seen).max(axis=1))
-        counts = np.where(size > _SMALL * size.max(axis=0), size, np.inf)
+        moved = _values(function, corners + _ROUNDING * np.abs(corners).max(), X)
+        noise = np.median(np.abs(moved - seen), axis=(0, 1))  # jumps, where a step changes much, are few
+        counts = np.where(size > np.maximum(_SMALL * size.max(axis=0), _NOISE * noise), size, np.inf)
         along = dense.reshape(len(facets), *lines.shape[1:], -1)
         turns = (np.abs(np.diff(along, axis=2)).sum(axis=2) - np.ptp(along, axis=2)).max(axis=1)
         own = np.maximum(dense.max(axis=1) - seen.max(axis=1), seen.min(axis=1) - dense.min(axis=1))
@@ -91,8 +98,26 @@ def walls_of(problem: Problem, degree: int, times: Sequence[float] = ()) -> Wall
     functions = []
     for name, by_field in problem.conditions.items():
         given = [value for condition in by_field.values() for value in _given(condition)]
-        functions += [(name, _sampled(value, problem.over_time, times)) for value in given if callable(value)]
+        functions += [(name, _sampled(value, name, problem.over_time, times)) for value in given if callable(value)]
     return Walls(functions, degree)
+
+
+def starts_of(problem: Problem, t: float) -> Values | None:
+    """(m, d) -> (m, v, 2): initial values and rates that are functions of the place, at points of space; None without any.
+
+    They stand where sources do (`unseen.coefficients`), beside fluxes of zero.
+    """
+    conditions = problem.conditions.get("initial", {}).values() if problem.over_time else ()
+    given = [v for c in conditions if isinstance(c, Initial) for v in (*_given(c), c.rate) if callable(v)]
+    functions = [_sampled(value, "initial", True, [t]) for value in given]
+    if not functions:
+        return None
+
+    def values(x: np.ndarray) -> np.ndarray:
+        found = np.concatenate([function(x) for function in functions], axis=1)
+        return np.stack([found, np.zeros_like(found)], axis=2)
+
+    return values
 
 
 def _given(condition: object) -> list[Value]:
@@ -103,9 +128,10 @@ def _given(condition: object) -> list[Value]:
     return [condition.value, condition.coefficient] if isinstance(condition, Robin) else []
 
 
-def _sampled(value: Value, over_time: bool, times: Sequence[float]) -> Callable[[np.ndarray], np.ndarray]:
+def _sampled(value: Value, on: str, over_time: bool, times: Sequence[float]) -> Callable[[np.ndarray], np.ndarray]:
     def at_point(p: torch.Tensor) -> torch.Tensor:
-        return torch.as_tensor(evaluate(value, *place_and_time(p, over_time)), dtype=p.dtype).reshape(-1)
+        with called(f"the condition on {on!r}"):
+            return torch.as_tensor(evaluate(value, *place_and_time(p, over_time)), dtype=p.dtype).reshape(-1)
 
     def values(x: np.ndarray) -> np.ndarray:
         moments = [x] if not times else [np.column_stack([x, np.full(len(x), t)]) for t in times]

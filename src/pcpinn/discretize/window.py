@@ -17,8 +17,10 @@ from torch import Tensor
 from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import ENDS
 from ..problem.problem import Problem
+from ..problem.timed import timed_values
 from .constraints import Constraints, find_constraints
 from .equation import Nodes, distinct_points
+from .field_units import block_norms, field_of, fitting_ratios
 from .slab_checks import refuse_coordinate
 from .spatial_form import SpatialForm
 from .step_scheme import Layers, StepScheme
@@ -55,10 +57,9 @@ class MarchSpace:
         self._probes = times[0] + (times[1] - times[0]) * np.array(_PROBES)
         samples = [self.form.sample_points(float(t)) for t in self._probes]
         refuse_second(check_start(problem, torch.cat(samples)))
-        fixed = [self._constraints(t) for t in self._probes]
-        self.structure = fixed[0]
+        self.structure = self._constraints(self._probes[0])
         c, master = self.structure.constrained, self.structure.master
-        self.values_constant = all(np.array_equal(f.value, fixed[0].value) for f in fixed)
+        self.values_constant = not timed_values(problem)
         slaves = master >= 0
         identified = np.arange(self.form.size)
         identified[c[slaves]] = master[slaves]
@@ -73,6 +74,8 @@ class MarchSpace:
         self._unit = torch.from_numpy(self.form.diagonal[c]).to(self.device)
         self._repeated = torch.from_numpy(self.form.extra).to(self.device)
         self._entries_fixed = torch.from_numpy(row_fixed[self.form.rows]).to(self.device)
+        self._ratios: np.ndarray | None = None
+        self._duration = times[1] - times[0]
         self._points, self._point_of = distinct_points(self.form.space.unknown_nodes, self.form.components)
 
     @property
@@ -89,6 +92,11 @@ class MarchSpace:
     def weights(self) -> np.ndarray:
         """(n,) of a discrete L2 norm in space."""
         return self.form.space.weights
+
+    @cached_property
+    def field(self) -> np.ndarray:
+        """(n,) number of the field of each degree of freedom."""
+        return field_of(self.problem.unknowns, self.form.space.unknown_components)
 
     def nodes(self, layers: int) -> Nodes:
         """The degrees of freedom of `layers` time levels as outputs of a network: C outputs per level, at the nodes of space."""
@@ -119,6 +127,23 @@ class MarchSpace:
         if not bool(open_.any()) or scheme.looks_back:
             return None
         return torch.where(open_, torch.from_numpy(scheme.backwards).to(first) @ first[: scheme.order], self._given)
+
+    def ratios(self, t: float, values: Tensor) -> np.ndarray:
+        """(F, F) ratios of units of fields that fit each other, by K + M / T where it was first asked for, T all of the time.
+
+        Args:
+            t: a moment.
+            values: (n,) then.
+        """
+        if len(self.problem.unknowns) == 1:
+            return np.ones((1, 1))
+        if self._ratios is None:
+            by_value, by_rate = self.form.matrices(np.array([t]), values[None], torch.zeros_like(values)[None])[0]
+            free = np.ones(self.size, dtype=bool)
+            free[self.constrained.cpu().numpy()] = False
+            A = self.form.to_scipy(by_value + by_rate / self._duration)
+            self._ratios = fitting_ratios(block_norms(A, self.field, free))
+        return self._ratios
 
     def prescribed(self, t: float) -> Tensor:
         """Values (c,) of the constrained degrees of freedom at a moment."""
@@ -187,6 +212,16 @@ class Window:
     def norm(self, U: Tensor) -> float:
         """Discrete L2 norm of (L, n)."""
         return float((torch.from_numpy(self.weights).to(U.device) * U.reshape(-1) ** 2).sum().sqrt())
+
+    def sizes(self, U: Tensor) -> np.ndarray:
+        """(F,) the same of each field."""
+        weights = torch.from_numpy(self.layers.weights).to(U.device)
+        squares = (weights @ U**2).cpu().numpy() * self.space.weights
+        return np.asarray(np.sqrt(np.bincount(self.space.field, squares, len(self.space.problem.unknowns))))
+
+    def ratios(self, U: Tensor) -> np.ndarray:
+        """(F, F) ratios of units of the fields that fit each other, as a derivative says."""
+        return self.space.ratios(float(self.layers.layers[-1]), U[-1])
 
     def moved(self, U: Tensor, correction: Tensor, factor: float) -> Tensor:
         """U - factor * correction; constrained degrees of freedom take the whole step."""

@@ -41,6 +41,7 @@ class Anchors:
         z: (a, K) scaled parameters of the anchors.
         quality: what the steps leave of a solution, the largest over the candidates; one number after each anchor.
         symmetric: conjugate gradients are taken, not GMRES.
+        answers: scaled parameters (S, K) -> solutions (S, N), where these are sums of a few that were solved for.
     """
 
     system: System
@@ -49,6 +50,7 @@ class Anchors:
     z: Tensor = field(default_factory=lambda: torch.empty(0))
     quality: list[float] = field(default_factory=list)
     symmetric: bool = False
+    answers: Values | None = None
     _solvers: list[LinearMap] = field(default_factory=list)
     _name: str = ""
 
@@ -68,8 +70,9 @@ class Anchors:
         """
         parameters, system = self.system.family, self.system
         self.quality = []
-        uniform = spread(_CANDIDATES, parameters.count, seed)
-        corners = 2.0 * (uniform[: _CANDIDATES // 2] > 0.5).double() - 1  # ends of ranges, where P from afar is worst
+        count = _CANDIDATES if not system.one_matrix else 2  # of one matrix, one right side tells as much as all
+        uniform = spread(count, parameters.count, seed)
+        corners = 2.0 * (uniform[: count // 2] > 0.5).double() - 1  # ends of ranges, where P from afar is worst
         candidates = torch.cat([parameters.draw(uniform.clamp(1e-9, 1 - 1e-9)), corners])
         mu = parameters.value(candidates)
         middle = torch.zeros(1, parameters.count, dtype=torch.float64)
@@ -112,6 +115,15 @@ class Anchors:
         if self.symmetric:
             return conjugate_gradients(A, apply, r, count)[0]
         return gmres(A, apply, r, count, self.system.weights)
+
+    @property
+    def exact(self) -> bool:
+        """Whether P is the matrix of all parameters."""
+        return self._name == LU.name and self.system.one_matrix
+
+    def solved(self, r: Tensor, z: Tensor) -> Tensor:
+        """P^-1 r (S, N) for right sides at scaled parameters z (S, K)."""
+        return self._nearest(z)(r)
 
     def describe(self) -> dict[str, Any]:
         """For the report."""
@@ -170,7 +182,8 @@ class Anchors:
             where = ", ".join(f"{n}={v:g}" for n, v in zip(self.system.family.labels[:8], mu.tolist(), strict=False))
             raise PcpinnError(f"at {where}: {error.problem}", error.remedy) from error
         device, solver = self.system.device, None
-        if device.type == "cuda" or recipe.prefers_torch:
+        often = device.type == "cuda" and not self.system.one_matrix  # that one matrix is solved with a few times
+        if often or recipe.prefers_torch:
             solver = recipe.on_device(state, torch.float64, device, 64)
         self._solvers.append(solver or HostSolver(recipe, state))
         self._name = recipe.name

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -94,14 +94,7 @@ class Matrices:
 
 
 class Assembly(SampledEquations[FiniteElements]):
-    """F(u, mu) by finite elements, with assembled matrices.
-
-    Attributes:
-        one_matrix: dF/du of a linear family is known to be the same for all parameters, and b to be affine in scaled ones:
-            both are assembled once.
-    """
-
-    one_matrix = False
+    """F(u, mu) by finite elements, with assembled matrices; where one serves all, it and right sides are assembled once."""
 
     def weak(self, v: Tensor, mu: Tensor) -> Tensor:
         """The weak form (S, N) of values that satisfy the constraints."""
@@ -122,9 +115,15 @@ class Assembly(SampledEquations[FiniteElements]):
 
     def _assembled(self, v: Tensor, mu: Tensor) -> Matrices:
         entries = self._layout[2].expand(len(mu), -1).clone()
-        for k, integrand, batch, some in self._some(len(mu), self._columns):
+        for k, integrand, batch, some in self._some(len(mu), self.columns):
             self._add(entries[some], k, batch, self._out(integrand.jacobian, batch, v[some], mu[some]))
         return Matrices(self.pattern, entries)
+
+    def tangents(self, integrand: Integrand, batch: Batch, mu: Tensor) -> Tensor:
+        """(S, e, q, C, m, C, 1 + d) derivatives of an integrand by the state, of a linear family, at points of a batch."""
+        step = max(1, CHUNK_ENTRIES // (batch.dx.numel() * self.columns**2))
+        parts = [self._out(integrand.jacobian, batch, self._zeros(len(m)), m) for m in mu.to(self.device).split(step)]
+        return torch.cat(parts)
 
     def linearise_with(self, u: Tensor | None, mu: Tensor) -> tuple[Matrices, Tensor]:
         """The same and F at u, or at zero, from one evaluation of the problem's functions if u satisfies the constraints."""
@@ -135,7 +134,7 @@ class Assembly(SampledEquations[FiniteElements]):
             u = self._zeros(len(mu))
         v = self.satisfied(u, mu)
         entries, R = self._layout[2].expand(len(mu), -1).clone(), torch.zeros_like(v)
-        for k, integrand, batch, some in self._some(len(mu), self._columns):
+        for k, integrand, batch, some in self._some(len(mu), self.columns):
             jacobian, value = self._pair(integrand, batch, v[some], mu[some])
             self._add(entries[some], k, batch, jacobian)
             R[some] = scatter(R[some], batch, value, at_once=True)
@@ -150,18 +149,47 @@ class Assembly(SampledEquations[FiniteElements]):
     @cached_property
     def _sides(self) -> Tensor:
         """b (K + 1, N) in the middle of all ranges, and what each scaled parameter adds to it."""
-        z = torch.cat([torch.zeros(1, self.family.count), torch.eye(self.family.count)]).double()
-        mu, step = self.family.value(z), max(1, CHUNK_ENTRIES // (self.size * (self.family.count + 1)))
-        b = torch.cat([super(Assembly, self).right_side(mu[k : k + step]) for k in range(0, len(z), step)])
+        K = self.family.count
+        z = torch.cat([torch.zeros(1, K), torch.eye(K)]).double()
+        mu = self.family.value(z)
+        if self._prescribes_the_same:
+            first = super().right_side(mu[:1])
+            return torch.cat([first, -(mu[1:] - mu[0]).diagonal()[:, None].to(first) * self._slopes(mu[:1])])
+        step = max(1, CHUNK_ENTRIES // (self.size * (K + 1)))
+        b = torch.cat([super(Assembly, self).right_side(some) for some in mu.split(step)])
         b[1:] -= b[:1].clone()
         return b
+
+    @property
+    def _prescribes_the_same(self) -> bool:
+        """Whether prescribed values, affine in the parameters, do not depend on them: then no random ones change these."""
+        random = torch.rand(1, self.family.count, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        mu = self.family.value(torch.cat([torch.zeros_like(random), 2 * random - 1])).to(self.device)
+        v = self.satisfied(self._zeros(2), mu)
+        return torch.equal(v[0], v[1])
+
+    def _slopes(self, mu: Tensor) -> Tensor:
+        """(K, N) derivative of F at zero by parameters mu (1, K), where prescribed values do not depend on them.
+
+        Basis functions of a parameter are so evaluated once for each point, and not once for each parameter and point.
+        """
+        mu, K = mu.to(self.device), self.family.count
+        v, result = self.satisfied(self._zeros(1), mu), self._zeros(K)
+        for integrand, batch in self.parts:
+            cells, points = batch.dx.shape
+            step = max(1, CHUNK_ENTRIES // (points * K * min(K, self.columns)))
+            for start in range(0, cells, step):
+                own = batch.some(slice(start, start + step))
+                out = self.called(partial(integrand.by_coefficients, K), *_arguments(own, v, mu))
+                result = scatter(result, own, out.unflatten(0, own.dx.shape).movedim(-1, 0), at_once=True)
+        return self.as_rows(result, torch.zeros_like(result))
 
     @cached_property
     def _the_matrix(self) -> Matrices:
         return self._assembled(self._zeros(1), self.family.middle[None].to(self.device))
 
     @property
-    def _columns(self) -> int:
+    def columns(self) -> int:
         """Numbers in a state, by which integrands are differentiated."""
         return (1 + self.form.mesh.dimension) * self.form.components
 
@@ -223,7 +251,7 @@ class Assembly(SampledEquations[FiniteElements]):
     def _some(self, count: int, factor: int) -> Iterator[tuple[int, Integrand, Batch, slice]]:
         """Batches of cells by number, with as many samples at a time as fit."""
         for k, (integrand, batch) in enumerate(self.parts):
-            step = max(1, CHUNK_ENTRIES // (batch.dx.numel() * self._columns * factor))
+            step = max(1, CHUNK_ENTRIES // (batch.dx.numel() * self.columns * factor))
             for start in range(0, count, step):
                 yield k, integrand, batch, slice(start, start + step)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 from ..errors import PcpinnError
 from ..network.trunk_branch import TrunkBranch
+from ..network.trunk_solve import TrunkSolve
+from ..precondition.auto_lu import AutoLU
 from ..progress import Progress
 from ..solve.settings import Settings
 from ..train import Adam, GaussNewton
@@ -17,6 +19,7 @@ from .budget import SNAPSHOTS, Budget
 from .family import Family
 from .parameters import Distribution
 from .recipe import NETWORK, Sampled, Spanned, Superposed
+from .reduced import reduced_equations
 from .settled import FEWEST, snapshots
 from .span import Span, span_of
 from .superposed import grouped, units
@@ -31,9 +34,13 @@ _UNITS_FEW = 10.0  # the same where functions are few: each of them has all deta
 _WIDTHS = 48, 640
 _POINTS = 3  # nodes for each unit of a trunk, at least: between fewer it is anything
 _ITERATIONS = 2000  # of Gauss-Newton with many parameters: time ends it, or the accuracy
-_RATE = 2e-3  # Adam's, for coordinates
+_RATE, _RATE_OF_SOLVES = 2e-3, 1e-3  # Adam's, for coordinates
 _FEW_SNAPSHOTS = {1: 16, 2: 64, 3: 192}  # by number of parameters
 _ENOUGH = 0.5  # of the accuracy: what functions for few parameters may leave of answers that they were not made of
+_DIRECT = {1: 1_000_000, 2: 200_000}  # degrees of freedom of one matrix that is factorised, by dimension
+_ROWS, _ROWS_EACH = 600, 6  # of the small matrices of a branch that solves: at least, and for each of its coordinates
+_PLACE_ROWS = (2, 3, 6)  # rows at each place that are tried
+_COMPARED, _ROUGHLY = 256, (50, 512)  # answers that tell which is best, with units fitted in few steps to few samples
 _BRANCH = 128  # width of the branch of a span
 
 
@@ -83,11 +90,11 @@ def with_loss(choice: Choice, system: System) -> Choice:
                 "matrix or scaled parameters make them otherwise",
                 "leave loss out",
             )
-        return choice
+        return Choice(_factorised(settings, system), choice.why)
     if isinstance(settings.loss, Spanned):
         if not isinstance(system, Assembly):
             raise PcpinnError("loss=spanned is for steady families", "leave loss out")
-        if asks_for(settings, "network") and not isinstance(settings.network, TrunkBranch):
+        if asks_for(settings, "network") and not isinstance(settings.network, TrunkBranch | TrunkSolve):
             raise PcpinnError(
                 f"loss=spanned is for a trunk and a branch, and network={settings.network.name}",
                 "leave the network out, or give network=trunk-branch with depth=1",
@@ -109,7 +116,20 @@ def with_loss(choice: Choice, system: System) -> Choice:
         spanned = settings.with_recipe("loss", Spanned(**shared))
         return Choice(spanned, choice.why, otherwise=choice if few else None)
     keys = {k: getattr(settings.loss, k) for k in Superposed.schema()}
-    return Choice(settings.with_recipe("loss", Superposed(**keys)), choice.why)
+    return Choice(_factorised(settings.with_recipe("loss", Superposed(**keys)), system), choice.why)
+
+
+def _factorised(settings: Settings, system: System) -> Settings:
+    """With complete factors of larger matrices than usual, unless another P is asked for: one serves all parameters."""
+    own = settings.preconditioner
+    if (
+        not isinstance(own, AutoLU)
+        or not isinstance(system, Assembly)
+        or asks_for(settings, "preconditioner", "direct")
+    ):
+        return settings
+    most = _DIRECT.get(system.form.mesh.dimension, own.direct)
+    return settings.with_recipe("preconditioner", replace(own, direct=max(most, own.direct)))
 
 
 def _optimised(settings: Settings, numbers: int) -> Settings:
@@ -117,12 +137,13 @@ def _optimised(settings: Settings, numbers: int) -> Settings:
     if settings.asked.get("optimiser") not in (None, "auto"):
         return settings
     own, counted = settings.optimiser, asks_for(settings, "optimiser", "iterations")
-    if settings.network.branch_depth == 1:
+    if getattr(settings.network, "branch_depth", 0) == 1:
         if isinstance(own, GaussNewton) and numbers > FEWEST and not counted:
             return settings.with_recipe("optimiser", replace(own, iterations=_ITERATIONS))
         return settings
     given = {"iterations": own.iterations} if counted else {}
-    return settings if isinstance(own, Adam) else settings.with_recipe("optimiser", Adam(learning_rate=_RATE, **given))
+    rate = _RATE_OF_SOLVES if isinstance(settings.network, TrunkSolve) else _RATE
+    return settings if isinstance(own, Adam) else settings.with_recipe("optimiser", Adam(learning_rate=rate, **given))
 
 
 def with_answers(
@@ -140,6 +161,8 @@ def with_answers(
     if not isinstance(settings.loss, Superposed):
         return choice
     answers = superposition(system, anchors)
+    if system.one_matrix:
+        anchors.answers = answers.at
     if asks_for(settings, "network"):
         return Choice(settings, choice.why, answers)
     left = _LEFT * (settings.run.accuracy or _USUAL)
@@ -151,6 +174,44 @@ def with_answers(
         f"{rank} functions of the place leave {left:.0e} of them, {width} units are trained for these, and the branch is linear"
     )
     return Choice(settings.with_recipe("network", recipe), why, answers)
+
+
+def _with_equations(settings: Settings, system: System, anchors: Anchors, span: Span) -> Span:
+    """The span with the equations in it, where these are such that a branch can solve them.
+
+    Of some numbers of places and rows, unless they are given, those with which it leaves least of the answers.
+    """
+    if not isinstance(system, Assembly) or not anchors.symmetric:
+        return span
+    own = settings.network if isinstance(settings.network, TrunkSolve) else TrunkSolve()
+    total = max(_ROWS, _ROWS_EACH * span.count)
+    tried = sorted({(own.places or total // k, own.place_rows or k) for k in _PLACE_ROWS})
+    z, y = span.z[:_COMPARED], (span.u @ span.D)[:_COMPARED]
+
+    def left(size: tuple[int, int]) -> float:
+        found = reduced_equations(system, span, *size, settings.run.seed, *_ROUGHLY)
+        return math.inf if found is None else float((found.solution(z.to(y)) - y).norm())
+
+    best = min(tried, key=left) if len(tried) > 1 else tried[0]
+    return replace(span, reduced=reduced_equations(system, span, *best, settings.run.seed))
+
+
+def _asked(settings: Settings, span: Span) -> Settings:
+    """The network that was asked for; one that solves with the size of the equations in the span.
+
+    Raises:
+        PcpinnError: where there are none.
+    """
+    network = settings.network
+    if not isinstance(network, TrunkSolve):
+        return settings
+    if span.reduced is None:
+        raise PcpinnError(
+            "network=trunk-solve is for linear families with symmetric positive matrices, each the sum of numbers times "
+            "fixed matrices, and prescribed values of zero; this is none",
+            "leave the network out",
+        )
+    return settings.with_recipe("network", replace(network, **span.reduced.sizes_of()))
 
 
 def _are_numbers(system: System) -> bool:
@@ -185,11 +246,22 @@ def _with_span(
         progress.note("that is too much: one perceptron of place and parameters is trained instead")
         choose(None)
         return choice.otherwise
-    if asks_for(settings, "network"):
-        return Choice(_optimised(settings, system.family.count), choice.why, span)
     few = system.family.count <= FEWEST
+    if isinstance(settings.network, TrunkSolve) or not (few or asks_for(settings, "network")):
+        span = _with_equations(settings, system, anchors, span)
+    if asks_for(settings, "network"):
+        return Choice(_optimised(_asked(settings, span), system.family.count), choice.why, span)
     most = min(_WIDTHS[1], len(system.nodes.points) // _POINTS)
     width = min(max(math.ceil((_UNITS_FEW if few else _UNITS) * span.count), _WIDTHS[0]), most)
+    if span.reduced is not None:
+        sizes = span.reduced.sizes_of()
+        trunk = TrunkSolve(width=width, depth=1, features="none", initialisation="spread", **sizes)
+        why = (
+            f"answers at {len(z)} parameters have {span.count} functions of the place in common, which leave {span.left:.0e} "
+            f"of them: {width} units are trained for these. Matrices are sums of positive numbers times fixed matrices, and so "
+            "is the small one that the branch solves with"
+        )
+        return Choice(_optimised(settings.with_recipe("network", trunk), system.family.count), why, span)
     one = settings.asked.get("optimiser") == GaussNewton.name or _are_numbers(system) or linear_part_is_affine(system)
     recipe = TrunkBranch(
         width=width,

@@ -39,7 +39,10 @@ class SampledEquations(ABC, Generic[D]):
     Attributes:
         equation: nodes, weights and constraints, which all samples share but for prescribed values.
         functions_on_host: the problem's functions hold tensors of the CPU, and are called there.
+        one_matrix: dF/du of a linear family is known to be the same for all parameters, and b to be affine in scaled ones.
     """
+
+    one_matrix = False
 
     def __init__(self, family: Family, form: D, device: torch.device) -> None:
         self.family, self.device = family, device

@@ -27,6 +27,7 @@ from .discretise import AnySystem, assembled_once, make_finer, make_system
 from .family import Family
 from .loss import corrected
 from .nodal import NodalNetwork
+from .superposition import superposition
 
 _BATCH_ENTRIES = 4_000_000  # degrees of freedom of all samples of a batch
 
@@ -157,6 +158,8 @@ class Estimator:
         u = None if system.linear else NodalNetwork(self.network, system.nodes).values(self.z)
         P.build(self.z, u)
         P.find_symmetry()
+        if system.one_matrix:
+            P.answers = superposition(system, P).at
         return P
 
     def _raised(self, u: Tensor) -> Tensor:

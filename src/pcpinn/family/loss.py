@@ -56,6 +56,8 @@ def corrected(
 ) -> Corrections:
     """Values v (S, N) corrected by Krylov steps; of a nonlinear family by one damped Newton step.
 
+    Where answers are sums of a few that are known, they are what comes of it.
+
     Args:
         system, anchors: equations, P.
         v: values of the network.
@@ -64,7 +66,9 @@ def corrected(
         damped: shorten steps of Newton's method that are too long; if not, the target is the whole step.
     """
     mu = system.family.value(z)
-    if system.linear or at_zero:
+    if anchors.answers is not None:
+        target = whole = anchors.answers(z).to(v)
+    elif system.linear or at_zero:
         A, at_rest = system.linearise_with(None, mu)
         target = whole = v - anchors.inverse(A, A.apply(v) + at_rest, z)
     else:

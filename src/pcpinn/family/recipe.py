@@ -10,6 +10,7 @@ from ..errors import PcpinnError
 from ..mesh.meshing import Meshing
 from ..network.recipe import MLP
 from ..network.trunk_branch import TrunkBranch
+from ..network.trunk_solve import TrunkSolve
 from ..precondition import PRECONDITIONERS, Schwarz, Separable, Stages, TimeOrder
 from ..precondition.auto_lu import AutoLU
 from ..recipes import Recipe
@@ -128,7 +129,9 @@ def offer_family(slot: str, chosen: Chosen, over_time: bool) -> Offer | Refusal:
         why = "it does not fit this problem"
         return Offer(AutoLU(), (*general, *slabs), {"dense": "P^-1 A is never held here"}, why)
     if slot == "network":
-        return Offer(NETWORK, (MLP, TrunkBranch), why="a family's network takes parameters beside the place")
+        return Offer(
+            NETWORK, (MLP, TrunkBranch, TrunkSolve), why="a family's network takes parameters beside the place"
+        )
     if slot == "optimiser":
         return offer_optimisers(GaussNewton(iterations=200))
     if slot == "newton":

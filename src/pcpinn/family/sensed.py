@@ -51,7 +51,7 @@ def sensing_layer(family: Family, places: Tensor, weight: Tensor, bias: Tensor, 
         worth = (deviation > _SMALL * deviation.max()).nonzero()[:, 0]
         if not len(worth):
             continue
-        chosen = worth[_apart(places[worth], units)]
+        chosen = worth[apart(places[worth], units)]
         low, high = (math.log(s) for s in _SLOPES)
         slope = torch.exp(low + (high - low) * torch.rand(units, generator=generator, dtype=torch.float64))
         own = rows[chosen] * (slope / deviation[chosen])[:, None]
@@ -62,7 +62,7 @@ def sensing_layer(family: Family, places: Tensor, weight: Tensor, bias: Tensor, 
     return at
 
 
-def _apart(places: Tensor, count: int) -> Tensor:
+def apart(places: Tensor, count: int) -> Tensor:
     """Numbers of `count` places, each the farthest from those before; from the first again if there are not so many."""
     chosen = [int((places - places.mean(0)).norm(dim=1).argmin())]
     distance = (places - places[chosen[0]]).norm(dim=1)

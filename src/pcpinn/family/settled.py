@@ -20,6 +20,7 @@ _ROUNDS = 20
 _ROUNDING = 1e-10
 _BATCH_ENTRIES = 400_000  # degrees of freedom of the systems that are assembled together
 _ON_CPU = 50_000  # the same without a GPU: matrices that stay in its caches are twice as fast
+_ONE_MATRIX = 4_000_000  # the same where all have one matrix: numbers in a right side for each
 _SEED = 700_001  # added to that of a run: its samples are others
 FEWEST = 3  # parameters whose snapshots are dense at the ends of their ranges, and few
 _SNAPSHOT = 1e-3  # relative size of the last correction of a snapshot: what is left after it is far less
@@ -73,7 +74,8 @@ def settled(
 
 def _together(system: System) -> int:
     """Samples that are corrected together."""
-    return max(1, (_ON_CPU if system.device.type == "cpu" else _BATCH_ENTRIES) // system.size)
+    most = _ON_CPU if system.device.type == "cpu" else _BATCH_ENTRIES
+    return max(1, (_ONE_MATRIX if system.one_matrix else most) // system.size)
 
 
 def _again(system: System, anchors: Anchors, z: Tensor) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
@@ -88,7 +90,8 @@ def _again(system: System, anchors: Anchors, z: Tensor) -> Callable[[Tensor], tu
     A, at_rest = system.linearise_with(None, system.family.value(z))
 
     def linear(u: Tensor) -> tuple[Tensor, Tensor]:
-        better = u - anchors.inverse(A, A.apply(u) + at_rest, z)
+        r = A.apply(u) + at_rest
+        better = u - (anchors.solved(r, z) if anchors.exact else anchors.inverse(A, r, z))
         return better, system.relative(u - better, better)
 
     return linear

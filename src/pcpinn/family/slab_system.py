@@ -6,6 +6,7 @@ more moments.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,11 +15,24 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from ..discretize.batches import scatter
+from ..discretize.batches import Batch, scatter
 from ..discretize.discrete_equation import DiscreteEquation
+from ..discretize.integrand import Integrand
 from ..discretize.slabs import TimeSlabs
 from .equations import CHUNK_ENTRIES, SampledEquations
 from .family import Family
+
+_KEPT = 20_000_000  # entries of derivatives at points
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Some of the samples and moments of an integral: `some` of S times `moments`, sample by sample."""
+
+    integrand: Integrand
+    batch: Batch
+    some: slice
+    moments: int
 
 
 @dataclass(frozen=True)
@@ -35,8 +49,18 @@ class Derivative:
         """A_s v_s for v (S, N)."""
         if self.system.linear:  # a difference costs less than half of a derivative
             return self.system.as_rows(*self.system.apart(v, self.mu, self._at_rest))
-        u = torch.zeros_like(v) if self.u is None else self.u
-        return self.system.along(u, v, self.mu)
+        if self._tables is not None:
+            return self.system.by_tables(self._tables, v)
+        return self.system.along(self._values, v, self.mu)
+
+    @property
+    def _values(self) -> Tensor:
+        return self.mu.new_zeros(len(self.mu), self.system.size) if self.u is None else self.u
+
+    @cached_property
+    def _tables(self) -> list[Tensor] | None:
+        """Derivatives at each point, made once for all products, if they are few."""
+        return self.system.tables(self._values, self.mu)
 
     @cached_property
     def _at_rest(self) -> Tensor:
@@ -84,36 +108,57 @@ class SlabSystem(SampledEquations[TimeSlabs]):
 
     def weak(self, v: Tensor, mu: Tensor) -> Tensor:
         """R (S, N) of values that satisfy the constraints, differentiable in them."""
+        return self._integrated(v, lambda at, jet: self.called(at.integrand.evaluate, *self._places_of(at, mu), jet))
+
+    def tables(self, u: Tensor, mu: Tensor) -> list[Tensor] | None:
+        """Derivatives of the integrands by the states of u (S, N), piece by piece; None where they would be too many to keep."""
+        entries = sum(batch.dx.numel() for _, batch in self.parts) * len(u) * len(self._trial[0])
+        if entries * 2 * (self.form.components * (2 + self.form.mesh.space.dimension)) ** 2 > _KEPT:
+            return None
+        found: list[Tensor] = []
+
+        def derived(at: _Piece, jet: Tensor) -> Tensor:
+            derivative = self.called(at.integrand.jacobian, *self._places_of(at, mu), jet)
+            found.append(derivative.flatten(3).flatten(1, 2))
+            return derivative[..., 0, 0, 0]
+
+        self._integrated(self.satisfied(u, mu), derived)
+        return found
+
+    def by_tables(self, tables: list[Tensor], v: Tensor) -> Tensor:
+        """dF/du v (S, N), as `along`, by derivatives that were kept."""
+        inner, kept = self._inner(v), iter(tables)
+
+        def product(at: _Piece, jet: Tensor) -> Tensor:
+            rows = (next(kept) * jet.flatten(1)[:, None]).sum(2)
+            return rows.unflatten(1, (self.form.components, -1))
+
+        return self.as_rows(self._integrated(inner, product), v - inner)
+
+    def _integrated(self, v: Tensor, integrand: Callable[[_Piece, Tensor], Tensor]) -> Tensor:
+        """(S, N) what comes of testing a function of pieces and the states of v (S, N) there, (n, C, 2, 1 + d) -> (n, C, m)."""
         table = v.unflatten(1, (-1, self.form.layer_size))  # (S, L, n)
         now, rate = (torch.einsum("ql,sln->sqn", t, table) for t in self._trial)
         S, Q = now.shape[:2]
         now, rate = now.flatten(0, 1), rate.flatten(0, 1)
-        moments = torch.from_numpy(np.array(self.form.scheme.moments)).to(self.device).repeat(S)
-        mus = mu.repeat_interleave(Q, 0)
         tested = v.new_zeros(S * Q, self.form.layer_size)
-        for integrand, batch in self.parts:
-            x, n = batch.points, batch.outward
+        for function, batch in self.parts:
             state = 2 * (1 + self.form.mesh.space.dimension) * self.form.components
             step = max(1, CHUNK_ENTRIES // (batch.dx.numel() * state))
             rows = []
             for k in range(0, S * Q, step):
-                some = slice(k, k + step)
-                m, t = mus[some], moments[some]
-                places = torch.cat(
-                    [
-                        m[:, None].expand(-1, len(x), -1),
-                        x.expand(len(m), -1, -1),
-                        t[:, None, None].expand(-1, len(x), 1),
-                    ],
-                    dim=2,
-                )
-                normals = torch.cat([n, torch.zeros_like(n[:, :1])], 1).repeat(len(m), 1)
-                jet = batch.jet(now[some], rate[some])
-                out = self.called(integrand.evaluate, places.flatten(0, 1), normals, jet)
-                rows.append(
-                    scatter(
-                        torch.zeros_like(now[some]), batch, out.unflatten(0, (len(m), *batch.dx.shape)), at_once=True
-                    )
-                )
+                at = _Piece(function, batch, slice(k, min(k + step, S * Q)), Q)
+                out = integrand(at, batch.jet(now[at.some], rate[at.some]))
+                whole = out.unflatten(0, (-1, *batch.dx.shape))
+                rows.append(scatter(torch.zeros_like(now[at.some]), batch, whole, at_once=True))
             tested = tested + torch.cat(rows)
         return torch.einsum("lq,sqn->sln", self._test, tested.unflatten(0, (S, Q))).flatten(1)
+
+    def _places_of(self, at: _Piece, mu: Tensor) -> tuple[Tensor, Tensor]:
+        """Extended points (n, K + d + 1) of a piece, and normals (n, d + 1)."""
+        x, n = at.batch.points, at.batch.outward
+        moments = torch.from_numpy(np.array(self.form.scheme.moments)).to(self.device).repeat(len(mu))
+        m, t = mu.repeat_interleave(at.moments, 0)[at.some], moments[at.some]
+        parts = [m[:, None].expand(-1, len(x), -1), x.expand(len(m), -1, -1), t[:, None, None].expand(-1, len(x), 1)]
+        normals = torch.cat([n, torch.zeros_like(n[:, :1])], 1).repeat(len(m), 1)
+        return torch.cat(parts, dim=2).flatten(0, 1), normals

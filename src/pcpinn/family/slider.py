@@ -17,6 +17,7 @@ from ..files import write_atomically
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network.parametric import ParametricNetwork
 from ..network.trunk_branch import TrunkBranchNetwork
+from ..network.trunk_solve import TrunkSolveNetwork
 from .family import Parameters
 
 _MOST = 24  # sliders
@@ -80,11 +81,11 @@ def _layers(network: Any) -> dict[str, Any]:
         raise PcpinnError(f"{type(network).__name__} cannot be evaluated on a page", "use network=mlp or trunk-branch")
     if network.architecture.activation not in _ACTIVATIONS:
         raise PcpinnError(f"activation={network.architecture.activation} on a page", f"use {', '.join(_ACTIVATIONS)}")
-    branch = isinstance(network, TrunkBranchNetwork)
+    kind = "branch" if isinstance(network, TrunkBranchNetwork) else "one"
     trunk, rest = network.layers(theta) if isinstance(network, TrunkBranchNetwork) else (network.layers(theta), [])
     scale = network.output_scale.expand(network.outputs)
     return {
-        "kind": "branch" if branch else "one",
+        "kind": "solve" if isinstance(network, TrunkSolveNetwork) else kind,
         "trunk": [_layer(w, b) for w, b in trunk],
         "branch": [_layer(w, b) for w, b in rest],
         "scale": scale.tolist(),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..network.trunk_solve import Reduced
 from .superposition import Superposition
 from .system import System
 
@@ -25,6 +26,7 @@ class Span:
         usual: (F,) root mean square size of the fields.
         left: mean relative error of the projection, at parameters that it was not made of.
         z, u: (S, K), (S, N) the answers that it was made of.
+        reduced: the equations in it, where a branch is to solve these.
     """
 
     V: Tensor
@@ -35,6 +37,7 @@ class Span:
     left: float
     z: Tensor
     u: Tensor
+    reduced: Reduced | None = None
 
     @property
     def count(self) -> int:

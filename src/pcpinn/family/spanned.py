@@ -222,8 +222,12 @@ class SpannedLoss(Loss):
             rows = self._order[self._at % self._steps][0]
             self._at += 1
         z, y, weight = (p[rows] for p in self._pool)
-        off = (self._through(z, split_layers(self._theta, self._shapes)) - y) * weight[:, self.span.field_of]
+        off = (self._coordinates(z) - y) * weight[:, self.span.field_of]
         return 0.5 * off.square().sum() / len(rows)
+
+    def _coordinates(self, z: Tensor) -> Tensor:
+        """(S, r) for scaled parameters (S, K), differentiable in theta."""
+        return self._through(z, split_layers(self._theta, self._shapes))
 
     def _units(self, z: Tensor, *hidden: tuple[Tensor, Tensor]) -> Tensor:
         a, activation = z, self.network.activation.fused

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..errors import PcpinnError
 from .anchors import Anchors
 from .settled import settled
 from .system import System
 
 _PAIRS = 4  # of parameters in whose middle the equations are looked at
 _ROUNDING = 1e-9
-_BATCH_ENTRIES = 400_000  # degrees of freedom of the systems that are assembled together
+_SETTLED = 1e-7  # relative size of the last correction: what is left after it is far less
 _GRID = 2000  # points of a distribution function
 
 
@@ -28,18 +29,26 @@ def answers_are_affine(system: System, seed: int = 0) -> bool:
 
 def linear_part_is_affine(system: System, seed: int = 0) -> bool:
     """The same of the linear part of a family that may be nonlinear."""
-    generator = torch.Generator().manual_seed(seed)
-    K = system.family.count
-    first, second = 2 * torch.rand(2, _PAIRS, K, generator=generator, dtype=torch.float64) - 1
-    second[0] = -first[0]
-    z = torch.cat([first, second, (first + second) / 2])
+    z = _with_middles(system, seed)
     mu = system.family.value(z)
-    b = system.right_side(mu).unflatten(0, (3, _PAIRS))
-    probe = torch.rand(system.size, generator=generator, dtype=torch.float64).to(b)
-    products = system.linearise(None, mu).apply(probe.expand(len(z), -1).contiguous())
+    probe = torch.rand(system.size, generator=torch.Generator().manual_seed(seed + 1), dtype=torch.float64)
+    products = system.linearise(None, mu).apply(probe.to(system.device).expand(len(z), -1).contiguous())
     same = (products - products[:1]).abs().max() <= _ROUNDING * products.abs().max()
-    straight = (b[2] - (b[0] + b[1]) / 2).abs().max() <= _ROUNDING * b.abs().max()
-    return bool(same & straight)
+    return bool(same) and right_side_is_affine(system, seed)
+
+
+def right_side_is_affine(system: System, seed: int = 0) -> bool:
+    """Whether b is affine in z, as far as a few pairs of parameters show."""
+    b = system.right_side(system.family.value(_with_middles(system, seed))).unflatten(0, (3, _PAIRS))
+    return bool((b[2] - (b[0] + b[1]) / 2).abs().max() <= _ROUNDING * b.abs().max())
+
+
+def _with_middles(system: System, seed: int) -> Tensor:
+    """Pairs of scaled parameters and what is in the middle of each: firsts, seconds, middles (3 pairs, K)."""
+    generator = torch.Generator().manual_seed(seed)
+    first, second = 2 * torch.rand(2, _PAIRS, system.family.count, generator=generator, dtype=torch.float64) - 1
+    second[0] = -first[0]
+    return torch.cat([first, second, (first + second) / 2])
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,10 @@ class Superposition:
     mean: Tensor
     std: Tensor
     v: Tensor
+
+    def at(self, z: Tensor) -> Tensor:
+        """Solutions (S, N) for scaled parameters (S, K)."""
+        return self.v[0] + ((z - self.mean.to(z)) / self.std.to(z)).to(self.v) @ self.v[1:]
 
     @property
     def design(self) -> Tensor:
@@ -78,12 +91,20 @@ class Superposition:
 
 
 def superposition(system: System, anchors: Anchors) -> Superposition:
-    """By preconditioned residuals of K + 1 problems of one matrix: with P exact one correction each, else a few."""
+    """By preconditioned residuals of K + 1 problems of one matrix: with P exact one correction each, else a few.
+
+    Raises:
+        PcpinnError: where corrections do not settle.
+    """
     parameters = system.family
     grid = (torch.arange(_GRID, dtype=torch.float64) + 0.5) / _GRID
     drawn = parameters.draw(grid[:, None].expand(-1, parameters.count))
     empty = Superposition(drawn.mean(0), drawn.std(0, correction=0), torch.empty(0))
     z = empty.design
-    step = max(1, _BATCH_ENTRIES // system.size)
-    u = torch.cat([settled(system, anchors, z[k : k + step]).u for k in range(0, len(z), step)])
-    return Superposition(empty.mean, empty.std, torch.cat([u[:1], u[1:] - u[:1]]))
+    found = settled(system, anchors, z)
+    if not float(found.last.max()) <= _SETTLED:
+        raise PcpinnError(
+            f"corrections with the shared P do not settle: the last was {float(found.last.max()):.1e} of a solution",
+            "give preconditioner=lu, or more krylov_steps",
+        )
+    return Superposition(empty.mean, empty.std, torch.cat([found.u[:1], found.u[1:] - found.u[:1]]))

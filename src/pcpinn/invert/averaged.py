@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.linalg as la
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from .posterior import Linearised, Posterior
 from .prior import Hyper
@@ -97,12 +97,12 @@ def averaged(linearised: Linearised, best: Sequence[Hyper | None]) -> Posterior:
 
 def _half_width(weights: Sequence[float], shifts: np.ndarray, widths: np.ndarray) -> np.ndarray:
     """(n,) r: a mixture of normals with means and deviations (k, n) is within -r and r as often as one is within its own."""
-    w, inside = np.asarray(weights)[:, None], float(norm.cdf(1.0) - norm.cdf(-1.0))
+    w, inside = np.asarray(weights)[:, None], float(ndtr(1.0) - ndtr(-1.0))
     widths = np.maximum(widths, np.finfo(float).tiny)
     low, high = np.zeros(shifts.shape[1]), (np.abs(shifts) + 2 * widths).max(axis=0)
     for _ in range(40):
         r = (low + high) / 2
-        little = (w * (norm.cdf((r - shifts) / widths) - norm.cdf((-r - shifts) / widths))).sum(axis=0) < inside
+        little = (w * (ndtr((r - shifts) / widths) - ndtr((-r - shifts) / widths))).sum(axis=0) < inside
         low, high = np.where(little, r, low), np.where(little, high, r)
     return high
 

@@ -14,9 +14,9 @@ import scipy.sparse as sp
 import torch
 from torch.func import jacfwd, vmap
 
+from ..discretize.guarded import guard
 from ..discretize.linear_solves import Factors
 from ..discretize.newton import direct, newton
-from ..discretize.pointwise import guard
 from ..discretize.probe import probe
 from ..problem.unknowns import Coefficient, Parameter
 from .averaged import averaged

@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..discretize.guarded import guard
 from ..discretize.linear_solves import Factors
-from ..discretize.pointwise import guard
 from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh
 from ..precondition import AutoILU, Preconditioner
 from ..problem.family import Family
 from ..problem.unknowns import Coefficient
+from ..solution.result import Result
 from ..solve.afford import refuse_unaffordable
 from ..solve.build import make_mesh, make_network, make_preconditioner
 from ..solve.conduct import Run
 from ..solve.settings import Settings
-from ..train import Checkpoints, GaussNewton, History, Optimiser, Snapshot, Stopping, Training, train
+from ..train import Checkpoints, GaussNewton, History, Optimiser, Snapshot, Stopping, Training, Watch, train
 from .choice import Choice, Discrete
 from .coarseness import missed_by_mesh
 from .data import Between, DataTerm
@@ -31,7 +32,8 @@ from .loss import JointLoss, PriorRows
 from .model import InverseModel, make_coefficients
 from .observations import Observations
 from .setup import coefficient_prior, free_priors, known_nodes, make_equations, space_of
-from .truth import Truth
+from .solution import InverseSolution
+from .truth import Truth, compare_inverse
 from .write import write_data
 
 _KNOWN = 1e-3  # known values are met to this part of their size, or to the floor of their prior if that is more
@@ -176,6 +178,7 @@ class Inference:
     ) -> Training:
         loss, settings = self.loss, self.settings
         history, done, seconds = History(), 0, 0.0
+        watch = self._watch(sum(stage.iterations for stage in stages))
         training = Training(0, math.inf, 0.0, "iterations", history)
         first = 0 if snapshot is None else int(snapshot.facts.get("stage", 0))
         state = None
@@ -204,11 +207,24 @@ class Inference:
                 stage.gain,
                 done,
             )
-            training = train(loss, optimiser, stopping, None, self.progress, checkpoints, here)
+            training = train(loss, optimiser, stopping, None, self.progress, checkpoints, here, watch=watch)
             done, seconds, history, state = training.iterations, training.seconds, training.history, here.state
             if training.reason in ("time limit", "not finite"):
                 break
         return training
+
+    def _watch(self, iterations: int) -> Watch | None:
+        """What measures the error of (u, coefficients) along the training, where the truth is known."""
+        truth = self.truth
+        if truth is None:
+            return None
+        plain: dict[str, Any] = {"mesh": self.mesh, "result": Result(), "history": History(), "settings": {}}
+
+        def l2re() -> float | None:
+            error = compare_inverse(InverseSolution.from_model(self.model, plain, None, self.data), truth)["l2re"]
+            return error if error is not None and math.isfinite(error) else None
+
+        return Watch.of_training(l2re, iterations)
 
     def _prepare(self, guess: torch.Tensor | None) -> None:
         """Hyper-parameters of the priors, once; by the same steps again, from the same values (N,), in a run that goes on.

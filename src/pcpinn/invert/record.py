@@ -13,6 +13,7 @@ from ..errors import PcpinnWarning
 from ..problem.unknowns import Coefficient
 from ..solution.reference import ERRORS
 from ..solution.result import Result
+from ..solve.watching import known_errors
 from ..train import Training
 from .choice import Choice, chosen_hypers
 from .inference import Inference
@@ -51,6 +52,7 @@ def conclude(run: Inference, training: Training) -> InverseSolution:
         mesh=run.mesh,
         preconditioner={**run.loss.describe(), "refresh": settings.loss.refresh},
         errors=errors,
+        error_history=known_errors(training.history, errors["l2re"]),
         reference=None if run.truth is None else run.truth.describe(),
         inverse=_facts(run, solution),
     )

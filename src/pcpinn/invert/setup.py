@@ -14,7 +14,8 @@ import torch
 from skfem.helpers import dot, grad
 
 from ..discretize.finite_elements import FiniteElements
-from ..discretize.pointwise import Pointwise, guard, place_and_time
+from ..discretize.guarded import guard
+from ..discretize.pointwise import Pointwise, place_and_time
 from ..discretize.slabs import TimeSlabs
 from ..discretize.space import ScalarSpace
 from ..errors import PcpinnError

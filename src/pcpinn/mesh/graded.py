@@ -80,7 +80,9 @@ def _turns(mesh: Mesh) -> np.ndarray:
 
 def _spread(point: np.ndarray, small: float, cells: cKDTree, size: np.ndarray) -> float:
     """How far sizes around a point are from growing as the distance."""
-    around = np.array(cells.query_ball_point(point, 4 * _NEAR * small))
+    around = np.array(cells.query_ball_point(point, 4 * _NEAR * small), dtype=np.int64)
+    if not len(around):  # thin cells, whose middles are far from their corners
+        return np.inf
     r = np.linalg.norm(cells.data[around] - point, axis=1)
     return float(np.std(np.log(size[around] / np.maximum(r, small))))
 

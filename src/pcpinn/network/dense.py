@@ -12,9 +12,11 @@ from torch import Tensor, nn
 from ..errors import PcpinnError
 from . import sloped
 from .activations import ACTIVATIONS
+from .along import second_along
 from .boxed import BoxedNetwork
 from .features import Features
 from .initialisation import INITIALISATIONS, initialise_layer
+from .interfaces import distance
 from .jets import jet_of, through_layers
 from .placed import PlacedNetwork
 from .query import propagated
@@ -94,6 +96,7 @@ class DenseNetwork(BoxedNetwork):
     frequencies: Tensor
     kink_axes: Tensor
     kinks: Tensor
+    interfaces: Tensor
 
     def __init__(
         self,
@@ -106,13 +109,17 @@ class DenseNetwork(BoxedNetwork):
     ) -> None:
         super().__init__(lower, upper, outputs, dtype)
         self.architecture = architecture
+        self._shapes = architecture.layer_shapes(
+            len(lower), outputs
+        )  # refuses features that do not fit the coordinates
         lo, hi = (torch.as_tensor(corner, dtype=torch.float64) for corner in (lower, upper))
         frequencies = architecture.features.frequencies(len(lo), generator, (hi - lo) / 2)
         self.register_buffer("frequencies", frequencies.to(dtype))
         at = [(axis, c) for axis, line in enumerate(architecture.features.kinks) for c in line]
         self.register_buffer("kink_axes", torch.tensor([a for a, _ in at], dtype=torch.long), persistent=False)
         self.register_buffer("kinks", torch.tensor([c for _, c in at], dtype=dtype), persistent=False)
-        self._shapes = architecture.layer_shapes(len(lo), outputs)
+        pieces = torch.tensor(architecture.features.interfaces, dtype=dtype).reshape(-1, len(lo), len(lo))
+        self.register_buffer("interfaces", pieces, persistent=False)
         alone = architecture.features.kind == "cosines"
         self._plain = [a for a in range(len(lo)) if not alone and a not in architecture.features.periodic]
         theta = torch.empty(architecture.parameter_count(len(lo), outputs), dtype=torch.float64)
@@ -152,6 +159,8 @@ class DenseNetwork(BoxedNetwork):
         start = self.architecture.features.start
         if start > 0:
             parts.append(torch.sqrt(((scaled[..., -1:] + 1) / 2).clamp(min=0) + start))
+        if len(self.interfaces):
+            parts.append(distance(x, self.interfaces, 2 * self.half_width.max()))
         if self.architecture.features.squares:
             parts.append(plain**2)
         return torch.cat(parts, dim=-1)
@@ -258,6 +267,10 @@ class DenseNetwork(BoxedNetwork):
         for w, c in self.layers(theta)[:-1]:
             a = activation(nn.functional.linear(a, w, c))
         return a
+
+    def bend(self, theta: Tensor, v: Tensor, encoded: Tensor) -> Tensor:
+        """d^2/dt^2 of `propagate` at theta + t v, t = 0: (n, outputs), without derivatives."""
+        return second_along(self.layers(theta), self.layers(v), self._activation, encoded) * self.output_scale
 
     @property
     def head_size(self) -> int:

@@ -47,6 +47,8 @@ class Features:
             direction (x - corner) / r, both smoothed within `corner_size`.
         stretch: for each axis the knots of a map of its coordinate (see stretched.py), which is one more input; empty for none.
         squares: those of the coordinates are inputs too, but for periodic ones (see radial.py).
+        interfaces: pieces across which slopes of the solution jump, d^2 numbers each: a coordinate on a line, the two ends of a
+            straight piece in a plane; the distance from the nearest is one more input (see interfaces.py).
     """
 
     kind: str = "none"
@@ -62,9 +64,11 @@ class Features:
     corner_size: float = 1e-3
     stretch: tuple[Knots, ...] = ()
     squares: bool = False
+    interfaces: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stretch", check_knots(self.stretch))
+        object.__setattr__(self, "interfaces", check_interfaces(self.interfaces))
         object.__setattr__(self, "corners", tuple(tuple(float(c) for c in point) for point in self.corners))
         if self.corners and not 0 < self.corner_size < math.inf:
             raise PcpinnError(f"corner_size={self.corner_size:g} must be positive", "give the smallest size of cells")
@@ -107,6 +111,11 @@ class Features:
             raise PcpinnError(
                 f"stretched coordinates for {len(self.stretch)} axes of {inputs}", "give knots for each axis"
             )
+        if any(len(piece) != inputs**2 for piece in self.interfaces) or (self.interfaces and inputs > 2):
+            raise PcpinnError(
+                f"interfaces do not fit {inputs} coordinates",
+                "give a coordinate for each on a line, x,y of both ends of each in a plane; there are none in space",
+            )
         squares = plain if self.squares else 0
         return (
             plain
@@ -115,6 +124,7 @@ class Features:
             + (self.start > 0)
             + fixed
             + sum(map(bool, self.stretch))
+            + bool(self.interfaces)
             + squares
         )
 
@@ -245,6 +255,21 @@ def check_knots(stretch: Any) -> tuple[Knots, ...]:
         ):
             raise PcpinnError("the knots of a stretched coordinate are not in order", "the file is damaged")
     return result  # type: ignore[return-value]
+
+
+def check_interfaces(given: Any) -> tuple[tuple[float, ...], ...]:
+    """Pieces as tuples of finite numbers.
+
+    Raises:
+        PcpinnError: for anything else.
+    """
+    try:
+        pieces = tuple(tuple(float(v) for v in piece) for piece in given)
+    except (TypeError, ValueError):
+        pieces = ((math.nan,),)
+    if not all(math.isfinite(v) for piece in pieces for v in piece):
+        raise PcpinnError("the pieces of interfaces are no lists of numbers", "give x,y of both ends of each piece")
+    return pieces
 
 
 def check_lists(name: str, given: Any) -> tuple[tuple[float, ...], ...]:

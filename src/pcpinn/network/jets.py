@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.func import jvp
+from torch.func import jvp, vmap
 
 from . import tanh_jets
 from .activations import ACTIVATIONS, Activation
@@ -27,19 +27,15 @@ def jet_of(function: Callable[[Tensor], Tensor], x: Tensor, seconds: Seconds) ->
     """The jet of a function of points x (n, d), row by row, that has no weights: to be computed once."""
     x = x.detach()
 
-    def along(axis: int) -> Tensor:
-        direction = torch.zeros_like(x)
-        direction[:, axis] = 1.0
-        return direction
+    axes = torch.eye(x.shape[1]).to(x)
 
-    def slope(axis: int, at: Tensor) -> Tensor:
-        return jvp(function, (at,), (along(axis),))[1]
+    def slope(along: Tensor, at: Tensor) -> Tensor:
+        return jvp(function, (at,), (along.expand_as(at),))[1]
 
-    first = [slope(i, x) for i in range(x.shape[1])]
-    value = function(x)
+    value, first = function(x), vmap(slope, in_dims=(0, None))(axes, x)
     second = [torch.zeros_like(value) for _ in range(seconds.rows)]
     for k, i, j, c in seconds.terms:
-        second[k] += c * jvp(lambda at, i=i: slope(i, at), (x,), (along(j),))[1]
+        second[k] += c * jvp(lambda at, i=i: slope(axes[i], at), (x,), (axes[j].expand_as(x),))[1]
     return torch.stack([value, *first, *second])
 
 

@@ -114,3 +114,6 @@ class LinearHead(HeadMethods, Protocol):
 
     theta: nn.Parameter
     output_scale: Tensor
+
+    def bend(self, theta: Tensor, v: Tensor, encoded: Tensor) -> Tensor:
+        """d^2/dt^2 of `propagate` at theta + t v, t = 0."""

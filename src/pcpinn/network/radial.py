@@ -3,6 +3,9 @@
 With x and its squares as inputs, exp of a linear function is a Gaussian about any centre; along a periodic axis, where x is seen
 through one sine and cosine, it is its periodic counterpart. Unlike units that vary along one direction only, such a network
 resolves what is local at the cost of a few units, and its last layer is a well-posed least-squares problem.
+
+Where the distance from interfaces is an input, units beside these have a twin that is narrower and falls with that distance: its
+slope jumps there, as that of the solution does.
 """
 
 from __future__ import annotations
@@ -12,11 +15,15 @@ import torch
 from scipy.spatial import cKDTree
 
 from .dense import DenseNetwork
+from .interfaces import distance
 
 _WIDTH = (
     2.5  # of a unit, in distances to its neighbours: marches of narrower ones are unstable, of wider ones sums cancel
 )
 _NEIGHBOURS = {1: 2, 2: 6, 3: 12}
+_TWIN = 1.5  # width of a unit whose slope jumps
+_FALLS = 1.0  # by so many powers of e over the distance of neighbours
+_BESIDE = {1: 3.0, 2: 1.5}  # distances of neighbours: units so near to an interface have a twin
 _SAMPLES = 30  # random points per unit, among which the units are spread
 _ROUNDS = 12
 
@@ -32,8 +39,9 @@ def spread_units(network: DenseNetwork, corners: np.ndarray, seed: int) -> None:
     """
     weight, bias = network.layers(network.theta)[0]
     middle, half = network.centre.double().cpu().numpy(), network.half_width.double().cpu().numpy()
-    centres, spacing = spread(corners, len(bias), seed)
-    at, width = (centres - middle) / half, _WIDTH * spacing / half  # in scaled coordinates, along each axis
+    centres, spacing, twins = _with_twins(network, corners, len(bias), seed)
+    wide = np.where(np.arange(len(bias)) < len(bias) - twins, _WIDTH, _TWIN)[:, None]
+    at, width = (centres - middle) / half, wide * spacing / half  # in scaled coordinates, along each axis
     features = network.architecture.features
     plain = [a for a in range(network.inputs) if a not in features.periodic]
     rows, shift = np.zeros(weight.shape), np.zeros(len(bias))
@@ -41,6 +49,9 @@ def spread_units(network: DenseNetwork, corners: np.ndarray, seed: int) -> None:
         rows[:, column] = at[:, axis] / width[:, axis] ** 2
         rows[:, len(rows[0]) - len(plain) + column] = -0.5 / width[:, axis] ** 2
         shift -= 0.5 * (at[:, axis] / width[:, axis]) ** 2
+    if twins:
+        fall = _FALLS * 2 * half.max() / spacing[-twins:].mean(axis=1)
+        rows[-twins:, len(rows[0]) - len(plain) - 1] = -fall
     waves = network.frequencies.shape[1]
     for number, axis in enumerate(features.periodic):
         sharpness, phase = 1 / (np.pi * width[:, axis]) ** 2, np.pi * at[:, axis]
@@ -49,6 +60,25 @@ def spread_units(network: DenseNetwork, corners: np.ndarray, seed: int) -> None:
         shift -= sharpness
     weight.copy_(torch.from_numpy(rows))
     bias.copy_(torch.from_numpy(shift))
+
+
+def _with_twins(
+    network: DenseNetwork, corners: np.ndarray, count: int, seed: int
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Centres (count, d) and distances (count, d) of units; the last ones, so many, are twins of units beside interfaces."""
+    if not len(network.interfaces):
+        return *spread(corners, count, seed), 0
+    single = count
+    for _ in range(2):  # fewer units are further apart, and more of them beside interfaces
+        centres, spacing = spread(corners, single, seed)
+        far = distance(torch.from_numpy(centres), network.interfaces.double().cpu(), torch.ones(())).numpy()[:, 0]
+        beside = far / spacing.mean(axis=1)
+        twins = int((beside < _BESIDE[network.inputs]).sum())
+        if single < count:
+            break
+        single = max(1, count - int(twins * count / (count + twins)))
+    twin = np.argsort(beside, kind="stable")[: count - single]
+    return np.concatenate([centres, centres[twin]]), np.concatenate([spacing, spacing[twin]]), len(twin)
 
 
 def spread(corners: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -104,6 +104,8 @@ class MLP(NetworkRecipe):
         frequencies: for features=list: along each axis, in radians per unit, such as 6.28;6.28;4.44,8.31.
         stretch: coordinates in which the cells of the mesh are spread evenly are inputs, too, where that makes a difference.
         stretch_at: with stretch: places along each axis that these coordinates spread evenly, instead of by the cells.
+        interfaces: where slopes of the solution jump: on a line 0.3;0.7 for two places, in a plane 0,0.5,1,0.5;1,0.5,1,1 for two
+            pieces of lines by their ends; the distance from the nearest is an input.
         repeat: the network repeats itself exactly along axes that all fields are periodic along; if not, the equations of
             opposite sides see to it, as far as they are trained.
     """
@@ -120,6 +122,7 @@ class MLP(NetworkRecipe):
     frequencies: PerAxis | None = None
     stretch: bool = False
     stretch_at: PerAxis | None = None
+    interfaces: PerAxis | None = None
     repeat: bool = True
 
     name: ClassVar[str] = "mlp"
@@ -157,6 +160,7 @@ class MLP(NetworkRecipe):
             place.corner_size,
             place.stretch if self.stretch else (),
             self.initialisation == "radial",
+            self.interfaces or (),
         )
         return Architecture(self.width, self.depth, self.activation, self.initialisation, features)
 

@@ -85,18 +85,22 @@ if triton is not None:
         return found
 
     @triton.jit
+    def _begun(z, bias, row, width, BLOCK: tl.constexpr):
+        """Where this block is and what of it lies within the row; tanh there, and its first three derivatives."""
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        inside = at < row
+        y = tanh(tl.load(z + at, inside) + tl.load(bias + at % width, inside))
+        f1 = 1 - y * y
+        return at, inside, y, f1, -2 * y * f1, f1 * (4 - 6 * f1)
+
+    @triton.jit
     def _forward(
         z, bias, result, weights, row, width,
         D: tl.constexpr, K: tl.constexpr, PAIRS: tl.constexpr, BLOCK: tl.constexpr,
     ):  # fmt: skip
-        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        inside = at < row
+        at, inside, y, f1, f2, f3 = _begun(z, bias, row, width, BLOCK)
         own = z + at
         out = result + at
-        y = tanh(tl.load(own, inside) + tl.load(bias + at % width, inside))
-        f1 = 1 - y * y
-        f2 = -2 * y * f1
-        f3 = f1 * (4 - 6 * f1)
         total, squares = _sums(own, weights, row, D, K, PAIRS, inside)
         tl.store(out, y, inside)
         for i in tl.static_range(D):
@@ -115,15 +119,10 @@ if triton is not None:
         z, bias, g, result, weights, row, width,
         D: tl.constexpr, K: tl.constexpr, PAIRS: tl.constexpr, BLOCK: tl.constexpr,
     ):  # fmt: skip
-        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        inside = at < row
+        at, inside, y, f1, f2, f3 = _begun(z, bias, row, width, BLOCK)
         own = z + at
         by = g + at
         out = result + at
-        y = tanh(tl.load(own, inside) + tl.load(bias + at % width, inside))
-        f1 = 1 - y * y
-        f2 = -2 * y * f1
-        f3 = f1 * (4 - 6 * f1)
         f4 = f2 * (4 - 12 * f1)
         total, squares = _sums(own, weights, row, D, K, PAIRS, inside)
         third = by + row * (1 + D + (D * (D + 1)) // 2)

@@ -47,7 +47,7 @@ class TrunkBranchNetwork(BoxedNetwork):
         upper: Sequence[float],
         outputs: int,
         parameters: int,
-        branch: tuple[int, int],
+        branch: tuple[int, ...],
         generator: torch.Generator,
         dtype: torch.dtype = torch.float64,
     ) -> None:
@@ -57,15 +57,19 @@ class TrunkBranchNetwork(BoxedNetwork):
         self.trunk = (trunk,)  # in a tuple: its own weights, which are never used, are not among the network's
         self.register_buffer("frequencies", trunk.frequencies.clone())
         hidden, head = trunk.layer_shapes[:-1], trunk.layer_shapes[-1]
-        width, depth = branch
-        sizes = [parameters] + [width] * depth + [head[0] * (head[1] + 1)]
         self._trunk_shapes = hidden
-        self._branch_shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
+        self._branch_shapes = self.shapes_of_branch(head[0] * (head[1] + 1))
         theta = torch.empty(sum(o * i + o for o, i in (*hidden, *self._branch_shapes)), dtype=torch.float64)
         for weight, bias in (*self.layers(theta)[0], *self.layers(theta)[1]):
             initialise_layer(weight, bias, architecture.initialisation, generator)
         self.theta = nn.Parameter(theta.to(dtype))
         self._activation = ACTIVATIONS[architecture.activation]
+
+    def shapes_of_branch(self, outer: int) -> list[tuple[int, int]]:
+        """(out, in) of the layers of the branch, which has `outer` outputs."""
+        width, depth = self.branch
+        sizes = [self.numbers] + [width] * depth + [outer]
+        return list(zip(sizes[1:], sizes[:-1], strict=True))
 
     @property
     def inputs(self) -> int:
@@ -155,6 +159,7 @@ class TrunkBranchNetwork(BoxedNetwork):
         """Take the weights of another one of the same architecture and box; False if it is not one."""
         same = (
             isinstance(other, TrunkBranchNetwork)
+            and type(other) is type(self)
             and other.architecture == self.architecture
             and (other.numbers, other.branch, other.outputs) == (self.numbers, self.branch, self.outputs)
             and all(torch.equal(getattr(other, k).cpu(), getattr(self, k).cpu()) for k in ("centre", "half_width"))

@@ -20,6 +20,10 @@ _COARSE, _COARSE_LIMIT = 500, 4000  # degrees of freedom at which coarsening sto
 _SMOOTHED = 1 / 5  # the smoother damps this upper part of the spectrum, the coarser levels the rest
 
 
+class NoMultigrid(PcpinnError):
+    """The package that coarsens is not there."""
+
+
 def make_hierarchy(levels: Levels) -> Hierarchy:
     """Levels with their smoothers, and the inverse of the coarsest matrix, symmetric to the last digit."""
     coarsest = levels[-1][0].toarray()
@@ -87,7 +91,7 @@ def _import_pyamg() -> ModuleType:
     try:
         import pyamg
     except ImportError as error:
-        raise PcpinnError(
+        raise NoMultigrid(
             "preconditioner=amg needs the package pyamg, which is not installed",
             "run: pip install 'pyamg>=5'; or use preconditioner=ilu",
         ) from error

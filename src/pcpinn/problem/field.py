@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -84,7 +84,14 @@ class Local:
 
 
 def as_fields(fields: object) -> tuple[Field, ...]:
-    """Accept "u", Field("u") or a sequence of either."""
+    """Accept "u", Field("u"), a sequence of either, or {"u": 2, "p": 1}: numbers of components."""
+    if isinstance(fields, Mapping):
+        for name, components in fields.items():
+            if isinstance(components, bool) or not isinstance(components, int):
+                raise PcpinnError(
+                    f"field {name!r} has {components!r} components", "give a number, such as fields={'u': 2, 'p': 1}"
+                )
+        fields = [Field(name, components) for name, components in fields.items()]
     items = [fields] if isinstance(fields, str | Field) else list(fields)  # type: ignore[call-overload]
     result = tuple(Field(f) if isinstance(f, str) else f for f in items)
     names = [f.name for f in result]

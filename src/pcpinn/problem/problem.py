@@ -49,7 +49,7 @@ class Problem:
         density: density(x, *fields) -> () or (c,), likewise: u.value for heat and flow, u.dt for waves; None for an equation
             without a rate.
         boundary: name -> condition, or name -> {field name: condition}.
-        fields: "u", Field("u", components=2), or several of them.
+        fields: "u", Field("u", components=2), or several of them; or numbers of components, {"u": 2, "p": 1}.
         pins: values fixed at single points of space.
         name: for titles and run folders.
     """
@@ -59,7 +59,7 @@ class Problem:
     source: Callable[..., Any] | None = None
     density: Callable[..., Any] | None = field(default=None, kw_only=True)
     boundary: Mapping[str, Condition | Mapping[str, Condition]] = field(default_factory=dict)
-    fields: Sequence[Field] | Field | str = "u"
+    fields: Sequence[Field | str] | Field | str | Mapping[str, int] = "u"
     pins: Sequence[Pin] = ()
     name: str = "problem"
 

@@ -43,7 +43,7 @@ def compare(found: Found) -> Comparison:
         for way in WAYS:
             mean = mean_of(r[f"relative_{way}"] for r in rows)
             cells.append(
-                "-" if mean is None else f"{mean.mean:.1f}" + (f" ± {mean.std:.1g}" if mean.std is not None else "")
+                "-" if mean is None else f"{mean.mean:.1f}" + (f" ± {mean.std:.2g}" if mean.std is not None else "")
             )
         lines.append(Line((*cells, str(len(rows))), ""))
     powers = {way: _power(studies, way) for way in WAYS}

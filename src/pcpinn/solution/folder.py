@@ -42,6 +42,7 @@ from ..network.marched import MarchedNetwork, Plan, pack_windows, unpack_windows
 from ..network.module_recipe import module_again
 from ..network.parametric import ParametricNetwork
 from ..network.trunk_branch import TrunkBranchNetwork
+from ..network.trunk_solve import TrunkSolveNetwork
 from ..problem.field import Field, as_fields
 from ..train.history import History
 
@@ -225,7 +226,8 @@ def write_network(path: Path, network: AnyNetwork) -> None:
         facts = {"kind": "parametric", "architecture": network.architecture.to_dict(), "outputs": network.outputs}
         write_tensors(path, _arrays(network.state_dict()), facts | {"parameters": network.numbers})
     elif isinstance(network, TrunkBranchNetwork):
-        facts = {"kind": "trunk-branch", "architecture": network.architecture.to_dict(), "outputs": network.outputs}
+        kind = "trunk-solve" if isinstance(network, TrunkSolveNetwork) else "trunk-branch"
+        facts = {"kind": kind, "architecture": network.architecture.to_dict(), "outputs": network.outputs}
         facts |= {"parameters": network.numbers, "branch": list(network.branch)}
         write_tensors(path, _arrays(network.state_dict()), facts)
     elif isinstance(network, DenseNetwork):
@@ -267,7 +269,7 @@ def read_network(path: Path, module: nn.Module | None = None) -> AnyNetwork:
             return _of_module(state, same, outputs, path, metadata.get("made_by"))
         architecture = Architecture.from_dict(metadata["architecture"])
         d = len(state["centre"])
-        if kind in ("parametric", "trunk-branch"):
+        if kind in ("parametric", "trunk-branch", "trunk-solve"):
             return _of_family(state, architecture, outputs, metadata)
         if architecture.parameter_count(d, outputs) != len(state["theta"]):
             raise ValueError("the weights do not fit the architecture")
@@ -292,8 +294,8 @@ def _of_family(
     if metadata["kind"] == "parametric":
         network = ParametricNetwork(architecture, *box, outputs, numbers, *rest)
     else:
-        width, depth = metadata["branch"]
-        network = TrunkBranchNetwork(architecture, *box, outputs, numbers, (int(width), int(depth)), *rest)
+        made = TrunkSolveNetwork if metadata["kind"] == "trunk-solve" else TrunkBranchNetwork
+        network = made(architecture, *box, outputs, numbers, tuple(int(n) for n in metadata["branch"]), *rest)
     _take_units(network, state)
     network.load_state_dict(state)
     return network
@@ -314,7 +316,7 @@ def _arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
 def _check_module(path: Path, metadata: Mapping[str, Any], module: nn.Module | None) -> None:
     """A module is given where, and only where, the file has the weights of one."""
     kind = metadata.get("kind")
-    if kind not in ("mlp", "march", "module", "parametric", "trunk-branch"):
+    if kind not in ("mlp", "march", "module", "parametric", "trunk-branch", "trunk-solve"):
         raise PcpinnError(f"{path} holds a network of the unknown kind {kind!r}", "it was made by another version")
     if kind == "module" and module is None and "made_by" not in metadata:
         name = str(metadata.get("class", "a torch.nn.Module"))

@@ -27,6 +27,8 @@ from .reference import Reference
 
 COLOURS = "viridis"
 _SLICE_POINTS = 140
+_TRIANGLES = 100_000  # of a map
+_LINES = 200  # along each axis of a map of a line over time
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ def _lines(solution: Named) -> list[_Panel]:
 
 
 def _maps(solution: Named) -> list[_Panel]:
-    points, triangles = subdivided(solution.mesh.simplices)
+    points, triangles = subdivided(thinned(solution.mesh).simplices)
     values = _values(solution, points)
 
     def one(k: int) -> _Panel:
@@ -297,8 +299,25 @@ def tidy_ticks(ax: Axes, ratio: float) -> None:
     ax.yaxis.set_major_locator(MaxNLocator(5 if ratio < 3 else 2))
 
 
-def subdivided(mesh: Mesh, pieces: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    """Each triangle cut into pieces^2 (following its curve): points (n, 2) and triangles (m, 3), not merged between cells."""
+def thinned(mesh: AnyMesh) -> AnyMesh:
+    """A mesh of a line over time with no more lines than a picture shows, others as they are: marches have thousands of steps."""
+    if not isinstance(mesh, SlabMesh) or mesh.space.dimension > 1 or mesh.cell_count < _TRIANGLES // 2:
+        return mesh
+    if len(mesh.space.nodes) != mesh.space.cell_count + 1:  # a line in several parts
+        return mesh
+    lines = np.sort(mesh.space.nodes[:, 0]), mesh.times
+    x, times = (line[np.unique(np.linspace(0, len(line) - 1, _LINES).round().astype(int))] for line in lines)
+    ends = np.arange(len(x))
+    return SlabMesh(Mesh(x[:, None], np.stack([ends[:-1], ends[1:]], axis=1), {}), times)
+
+
+def subdivided(mesh: Mesh, pieces: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Each triangle cut into pieces^2 (following its curve): points (n, 2) and triangles (m, 3), not merged between cells.
+
+    By default into 16, into fewer where there are many.
+    """
+    if pieces is None:
+        pieces = int(np.clip(np.sqrt(_TRIANGLES / mesh.cell_count), 1, 4))
     i, j = np.array([(i, j) for i in range(pieces + 1) for j in range(pieces + 1 - i)]).T
     number = {(a, b): n for n, (a, b) in enumerate(zip(i, j, strict=True))}
     local = []

@@ -9,6 +9,7 @@ from typing import Any
 
 SAFETY = 1.5  # an answer is accepted when this many times its estimated error is within what was asked
 USUAL_ACCURACY = 1e-2
+_LOST, _FOUND = 0.5, 0.05  # errors of fields that are as wrong as zero would be, and of others beside them that are not
 
 _ADVICE = {
     "mesh": "allow more cells: raise memory or time_limit, or use a machine with a GPU",
@@ -17,7 +18,7 @@ _ADVICE = {
     "iterations": "allow more iterations (iterations=200)",
     "time": "allow more time (time_limit=...)",
     "memory": "allow more memory (memory=...)",
-    "ill-posedness": "check conditions and signs: small changes of the data change the answer without bound",
+    "ill-posedness": "check signs, conditions, frequencies (resonance): tiny changes of the data change the answer without bound",
     "estimate": "ask for an estimate (certify=true), or compare with a finer mesh",
     "newton": "approach the problem by pcpinn.continuation, or give a first guess (start=...)",
 }
@@ -69,6 +70,10 @@ class Verdict:
         words = f"{own._fields_in_words}: for these solve without quantity="
         return replace(own, advice=words if own.advice is None else f"{own.advice}; {words}")
 
+    def blaming(self, limited_by: str, advice: str) -> Verdict:
+        """This verdict with what it is limited by, and what to do; where fields cannot be told from zero, that comes first."""
+        return replace(self, limited_by=limited_by, advice=f"{_lost_fields(self.fields)}{advice}")
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return asdict(self)
@@ -92,4 +97,16 @@ def judge(asked: float | None, fields: Mapping[str, float], limited_by: str, adv
         limited_by = "estimate"
     elif asked >= SAFETY * estimate:
         return Verdict(asked, True, estimate, fields=dict(fields))
-    return Verdict(asked, False, estimate, limited_by, advice or _ADVICE[limited_by], dict(fields))
+    return Verdict(asked, False, estimate, fields=dict(fields)).blaming(limited_by, advice or _ADVICE[limited_by])
+
+
+def _lost_fields(fields: Mapping[str, float]) -> str:
+    """What to do where some fields are as wrong as zero would be, beside others that are not: most likely they are zero."""
+    lost = [name for name, error in fields.items() if error >= _LOST]
+    if not lost or min(fields.values()) > _FOUND:
+        return ""
+    names, declared = " and ".join(map(repr, lost)), ", ".join(f'Field("{name}", ..., auxiliary=True)' for name in lost)
+    return (
+        f"{names} cannot be told from zero, and zero has no relative error: if the equations make it zero, or it is of no "
+        f"interest, declare it so that it does not count, {declared}; else "
+    )

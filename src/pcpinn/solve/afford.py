@@ -32,7 +32,7 @@ from .settings import Settings
 AFFORDABLE = {1: 10**6, 2: 400_000, 3: 80_000}  # degrees of freedom up to which errors are estimated unasked
 _COPIES = 6.0  # of the weights: gradients, an optimiser's memory, trial values, checkpoints
 _USUAL_CELLS = 25  # along an axis, as `Meshing` has it
-_SIMPLICES = {1: 1.0, 2: 2.0, 3: 6.0}  # per cell of a grid
+_SIMPLICES = {1: 1.0, 2: 2.0, 3: 6.0, 4: 24.0}  # per cell of a grid
 _REMEDIES = {
     "factors in P": "use solves=polynomial, or a coarser mesh",
     "dense inverses in P": "use solves=factors, or a coarser mesh",
@@ -40,6 +40,10 @@ _REMEDIES = {
     "features at the nodes": "take a smaller width or feature_count, or give memory, to have tables made a part at a time",
 }
 _SLOWEST = 86_400.0  # seconds that one iteration may take
+
+
+class TooLarge(PcpinnError):
+    """A run needs more memory than it may take, or than there is."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def refuse_unaffordable(problem: Problem, settings: Settings, mesh: AnyMesh | No
         observed: number of data of an inverse problem.
 
     Raises:
-        PcpinnError: with the figure and what to do.
+        PcpinnError: with the figure and what to do; TooLarge where it is one of memory.
     """
     if settings.run.force:
         return
@@ -99,12 +103,12 @@ def _refuse_memory(found: list[Need], settings: Settings) -> None:
     allowed = settings.run.memory
     if allowed is not None and settings.run.accuracy is None and total > allowed:
         enough = f"allow memory={math.ceil(1.1 * total)}, or {worst.remedy}"
-        raise PcpinnError(f"{needed}, and memory={allowed:g} are allowed: {takes}", f"{enough}, {anyway}")
+        raise TooLarge(f"{needed}, and memory={allowed:g} are allowed: {takes}", f"{enough}, {anyway}")
     free = available_memory()
     if make_device(settings.run.device).type == "cuda":
         free = None if free is None else free + free_on_gpu()  # what is held where is not told apart here
     if free is not None and total > free:
-        raise PcpinnError(f"{needed}, and {free:.3g} GiB are free: {takes}", f"{worst.remedy}, {anyway}")
+        raise TooLarge(f"{needed}, and {free:.3g} GiB are free: {takes}", f"{worst.remedy}, {anyway}")
 
 
 @dataclass(frozen=True)

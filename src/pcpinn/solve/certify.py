@@ -10,6 +10,7 @@ what is left of that is a part of the estimate.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -21,7 +22,6 @@ from ..discretize.discrete_equation import DiscreteEquation
 from ..discretize.linear_solves import solve_krylov
 from ..discretize.nonlinear import Linearisation, linearised_near, solve_newton
 from ..discretize.samples import sample_points
-from ..discretize.slabs import TimeSlabs
 from ..errors import PcpinnError
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..network.marched import MarchedNetwork
@@ -105,6 +105,14 @@ def affordable_estimate(
     return found
 
 
+def _refuse_above(most: float, size: int, about: str, how: str) -> None:
+    if size > most:
+        raise PcpinnError(
+            f"a finer discretisation ({how}) has {about}{size} degrees of freedom, which would cost more than the solve itself",
+            "call pcpinn.certify(solution) if you want it all the same",
+        )
+
+
 def estimate_error(
     network: Network, problem: Problem, mesh: AnyMesh, settings: Settings, affordable: bool = False
 ) -> ErrorEstimate:
@@ -123,15 +131,13 @@ def estimate_error(
     Raises:
         PcpinnError: when no finer discretisation can be made or factorised.
     """
+    by_slabs = isinstance(mesh, SlabMesh)
+    most = math.inf if not affordable else _AFFORDABLE_SLABS if by_slabs else AFFORDABLE[mesh.dimension]
+    nodes = len(mesh.space.nodes) * len(mesh.times) if isinstance(mesh, SlabMesh) else len(mesh.nodes)
+    _refuse_above(most, nodes * problem.components, "at least ", "one degree or cells more")  # before it is built
     judged = finer(problem, mesh, settings, _states(network, problem))
     form = judged.form
-    by_slabs = isinstance(form, TimeSlabs)
-    if affordable and form.size > (_AFFORDABLE_SLABS if by_slabs else AFFORDABLE[mesh.dimension]):
-        raise PcpinnError(
-            f"a finer discretisation ({judged.how}) has {form.size} degrees of freedom, which would cost more than the solve "
-            "itself",
-            "call pcpinn.certify(solution) if you want it all the same",
-        )
+    _refuse_above(most, form.size, "", judged.how)
     seconds, limit = judging_seconds(form.size, form.space.mesh.dimension), settings.run.time_limit
     if affordable and seconds > limit:
         raise PcpinnError(

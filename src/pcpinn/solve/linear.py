@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..discretize.saddle import with_stable_degrees
 from ..errors import AccuracyWarning, PcpinnError
 from ..files import write_json
+from ..mesh.meshing import Meshing
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..problem.problem import Problem
 from ..progress import Callback, Progress
@@ -92,6 +94,10 @@ def solve(
             return other(problem, settings, **common, resume=resume, on=on, **choices)
         given = settings if isinstance(settings, Settings) else {"accuracy": USUAL_ACCURACY, **(settings or {})}
         chosen = settings_of("pcpinn", problem, given, choices)
+        if isinstance(chosen.mesh, Meshing):
+            problem, lowered = with_stable_degrees(problem)
+            if lowered:
+                told.note(f"elements of {', '.join(lowered)}: one degree less than the others', as a pressure needs")
         options: dict[str, Any] = {
             "out": Path(out) if out else None,
             "reference": reference,

@@ -10,6 +10,7 @@ import torch
 from ..network.protocol import Network
 from ..solution.reference import Reference, metrics
 from ..train import History, Watch
+from ..train.watch import CADENCE
 
 _MOST_POINTS = 10_000  # of a reference, spread evenly, while training; at its end all are compared
 
@@ -32,6 +33,22 @@ def watch_error(network: Network, reference: Reference | None, iterations: int) 
         return error if error is not None and math.isfinite(error) else None
 
     return Watch.of_training(l2re, iterations)
+
+
+def errors_so_far(u: np.ndarray, reference: Reference, ends: np.ndarray) -> dict[int, float]:
+    """L2RE of a march up to the ends of its windows, by their numbers from 1: of CADENCE windows or so.
+
+    Args:
+        u: (n, C) its values at the points of the reference, time last.
+        ends: (k,) of the windows.
+    """
+    order = np.argsort(reference.points[:, -1], kind="stable")
+    off = np.cumsum(((u[:, list(reference.components)] - reference.values)[order] ** 2).sum(1))
+    size = np.cumsum((reference.values[order] ** 2).sum(1))
+    passed = np.searchsorted(reference.points[order, -1], ends + 1e-9 * abs(ends[-1]), side="right")
+    every = max(1, len(ends) // CADENCE)
+    known = (n for n in range(every, len(ends) + 1, every) if passed[n - 1] and size[passed[n - 1] - 1] > 0)
+    return {n: float(np.sqrt(off[passed[n - 1] - 1] / size[passed[n - 1] - 1])) for n in known}
 
 
 def known_errors(history: History, final: float | None) -> list[list[float]]:

@@ -31,6 +31,9 @@ _GOOD_P = 0.1  # largest ||I - P^-1 A|| on smooth functions with which an earlie
 _DIRECTION_P = 0.5  # with a worse one P^-1 F is no Newton step, so it is not asked for the damping
 _EXPLAINED = 1.2  # corrections up to this many times the residual of training are the training's, not Newton's
 _LEAST_FORCING = 1e-3
+_NOTHING_LEFT = (
+    0.1  # of the values that the next correction is, where the model is exact: these are what is left of zero
+)
 _FINAL = 0.8  # of the tolerance, for a step's training: the correction after it is to be below the tolerance
 
 
@@ -193,7 +196,8 @@ class WholeNewton(Newton):
                 f"{number}{step.iterations} iterations, residual {residual:.1e}, next correction {after:.1e}{shorter}"
             )
         explained = step.accepted and (exact or after <= _EXPLAINED * residual)
-        if step.accepted and after <= rules.tolerance:
+        within = residual if exact and after > _NOTHING_LEFT else after  # nothing is small beside a solution of zero
+        if step.accepted and within <= rules.tolerance:
             return "tolerance"
         if explained and training.reason == "stagnation":
             return "stagnation"

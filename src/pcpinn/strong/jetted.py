@@ -160,15 +160,11 @@ def common_weights(pointwise: Pointwise, x: Tensor, components: int, pairs: Pair
         return None
     random = torch.Generator().manual_seed(1)
     common: Tensor | None = None
+    by_slopes = torch.eye(components * (1 + d)).to(x).reshape(components, 1 + d, 1, components, 1 + d)[:, 1:]
     for size in (*_PROBES, *_FAR):
         drawn = torch.randn(len(x), components, 1 + d, generator=random, dtype=torch.float64)
-        state = size * drawn.to(x)
-        for c in range(components):
-            slopes = []
-            for i in range(d):
-                change = torch.zeros_like(state)
-                change[:, c, 1 + i] = 1.0
-                slopes.append(jvp(pointwise.evaluate, (x, state), (torch.zeros_like(x), change))[1][:, :, 1:])
+        rates = _rates(pointwise, x, size * drawn.to(x), by_slopes.flatten(0, 1)).unflatten(0, (components, d))
+        for slopes in rates[..., 1:]:  # by those of each component
             by = [slopes[i][..., j] if i == j else slopes[i][..., j] + slopes[j][..., i] for i, j in pairs]
             taken = torch.stack(by, dim=-1).flatten(0, 1)  # (n C, s)
             if not bool(taken.isfinite().all()):
@@ -195,16 +191,23 @@ def needed_pairs(pointwise: Pointwise, x: Tensor, components: int) -> Pairs:
         return all_pairs(d)
     random = torch.Generator().manual_seed(0)
     found = set()
+    no_number = torch.zeros(d, 1, 1, 1 + d).to(x)
+    no_number[range(d), :, :, range(1, 1 + d)] = torch.nan
     for size in _PROBES:
         drawn = torch.randn(len(x), components, 1 + d, generator=random, dtype=torch.float64)
-        state = size * drawn.to(x)
-        for i in range(d):
-            change = torch.zeros_like(state)
-            change[:, :, 1 + i] = torch.nan
-            rates = jvp(pointwise.evaluate, (x, state), (torch.zeros_like(x), change))[1]
-            taken = rates[:, :, 1:].isnan().flatten(0, 1).any(0).tolist()
-            found |= {(min(i, j), max(i, j)) for j in range(d) if taken[j]}
+        rates = _rates(pointwise, x, size * drawn.to(x), no_number)
+        taken = rates[..., 1:].isnan().flatten(1, 2).any(1).tolist()
+        found |= {(min(i, j), max(i, j)) for i in range(d) for j in range(d) if taken[i][j]}
     return tuple(pair for pair in all_pairs(d) if pair in found)
+
+
+def _rates(pointwise: Pointwise, x: Tensor, state: Tensor, changes: Tensor) -> Tensor:
+    """(k, n, C, 1 + d) how source and flux at points x (n, d) change with the state, along changes that broadcast to as many."""
+
+    def along(change: Tensor) -> Tensor:
+        return jvp(lambda s: pointwise.evaluate(x, s), (state,), (change.expand_as(state),))[1]
+
+    return vmap(along)(changes)
 
 
 def _table(d: int, seconds: Seconds) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -140,7 +140,7 @@ def compute(context: Context) -> Data:
     """Every method on every seed."""
     sizes, entry = context.sizes, INVERSE.find(context.problem)
     entry.resolve(sizes["preset"], {})
-    methods = [m for m in LABELS if m != "adjoint-tv" or sizes["tv"] > 1]
+    methods = [m for m in _known(sizes["methods"]) if m != "adjoint-tv" or sizes["tv"] > 1]
     changes: dict[str, Any] = {"noise": sizes["noise"], "points": sizes["points"]}
     changes |= mesh_changes(entry, sizes)
     iterations = {"pinn": sizes["pinn_iterations"], "infer": sizes["iterations"]}
@@ -163,6 +163,13 @@ def compute(context: Context) -> Data:
     rows = [_summed(entry.name, method, [r for r in runs if r["method"] == method]) for method in methods]
     failed = sum(r["outcome"] != "ok" for r in runs)
     return {"rows": rows, "runs": runs, "summary": {"runs": len(runs), "failed": failed}}
+
+
+def _known(methods: Iterable[str]) -> tuple[str, ...]:
+    for method in methods:
+        if method not in LABELS:
+            raise PcpinnError(f"methods={method!r} is none of this study", f"use some of {', '.join(LABELS)}")
+    return tuple(methods)
 
 
 def _summed(problem: str, method: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -226,7 +233,7 @@ def draw(data: Data) -> Figure:
 
 
 # cells and iterations (of the preconditioned networks): 0 leaves them to the preset; tv=2 adds total variation
-_USUAL = {"noise": 0.1, "points": 2500, "cells": 0, "iterations": 0}
+_USUAL = {"methods": tuple(LABELS), "noise": 0.1, "points": 2500, "cells": 0, "iterations": 0}
 STUDY = Study(
     "inverse-comparison",
     "An inverse problem by several methods: preconditioned networks, the ordinary PINN, adjoint methods",

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.optim.adam import adam as torch_adam
 
 from ..errors import PcpinnError
-from .fused import AT_ONCE, Steps
+from .fused import AT_ONCE, SOON, Steps
 from .loss import Loss
 from .optimiser import OPTIMISERS, Advance, Optimiser, State
 
@@ -65,8 +65,8 @@ class Adam(Optimiser):
 
     def bind(self, problem: Loss, state: State) -> Advance:
         """On a GPU, replayed graphs if the loss can be captured (no host, no other process in it); elsewhere the plain step."""
-        if problem.theta.device.type == "cuda" and problem.team.alone:
-            steps = Fused(self, problem, state)
+        if problem.theta.device.type == "cuda" and problem.team.alone and problem.captured:
+            steps = Fused(self, problem, state, AT_ONCE if problem.layout <= 1 else SOON)  # it changed: it will again
             if steps.try_out():
                 return steps
         return super().bind(problem, state)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from . import graph
+from . import graph, turns
 
 AT_ONCE = 20  # steps in a graph: between two graphs the GPU waits for the host, a tenth of a step or so
+SOON = 5  # where the graph will not last: recording a step takes some ten times as long as the step
 
 
 class Steps:
@@ -23,7 +24,11 @@ class Steps:
     """
 
     def __init__(
-        self, update: Callable[[], Tensor], theta: Tensor, live: Sequence[Tensor], at_once: int = AT_ONCE
+        self,
+        update: Callable[[], Tensor],
+        theta: Tensor,
+        live: Sequence[Tensor],
+        at_once: int = AT_ONCE,
     ) -> None:
         self._update, self._live = update, [theta, *live]
         self._losses = torch.zeros(at_once, dtype=theta.dtype, device=theta.device)
@@ -44,7 +49,7 @@ class Steps:
     def __call__(self, most: int) -> list[float]:
         """The largest batch that is allowed."""
         k = next(size for size in self._sizes if size <= max(1, most))
-        self._graph(k)()
+        turns.outside(self._graph(k))
         graph.mark_changed(self._live)
         return self._losses[:k].tolist()
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
+from . import turns
 
 
 def warm_up(work: Callable[[], None], times: int = 3) -> None:
     """Do the work for real on a side stream, as a capture needs it: libraries allocate what they need at first use."""
-    side = torch.cuda.Stream()
+    side = turns.recording_stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         for _ in range(times):
@@ -29,12 +31,26 @@ def capture(work: Callable[[], None]) -> Callable[[], None]:
     """
     graph, stream = torch.cuda.CUDAGraph(), torch.cuda.current_stream()
     try:
-        with torch.cuda.graph(graph):
+        # Other threads may wait for their own work meanwhile: only what this one does can spoil the recording.
+        recording = torch.cuda.graph(graph, stream=turns.recording_stream(), capture_error_mode="thread_local")
+        with recording, _nothing_collected():
             work()
     except BaseException:
         torch.cuda.set_stream(stream)  # a capture that fails leaves its own stream behind
         raise
     return graph.replay
+
+
+@contextlib.contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """While recording: a graph of an earlier training that is freed now would end it."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def try_capture(

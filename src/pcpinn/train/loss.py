@@ -20,6 +20,7 @@ class Loss(Protocol):
 
     network: Any  # u_theta, a `Network`; losses say which kinds they take
     team: Team = ALONE  # the processes that share it
+    captured: bool = True  # on a GPU, steps of it may be recorded: no word to the host in it
     layout: int = (
         0  # grows when tensors of the loss are replaced by others: what was prepared for them is prepared anew
     )

@@ -10,6 +10,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from ..recipes import Recipe, Registry
+from . import turns
 from .loss import Loss
 
 State = dict[str, Tensor]
@@ -50,7 +51,12 @@ class Optimiser(Recipe, ABC):
 
     def bind(self, problem: Loss, state: State) -> Advance:
         """The step for one problem and state, prepared for being repeated; here one at a time."""
-        return lambda most: [self.step(problem, state)]
+
+        def one(most: int) -> list[float]:
+            turns.outside()
+            return [self.step(problem, state)]
+
+        return one
 
 
 OPTIMISERS: Registry[type[Optimiser]] = Registry("optimiser", "optimisers")

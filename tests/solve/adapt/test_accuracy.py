@@ -1,6 +1,7 @@
 """Accuracy in, verdict out: the whole way, as a user goes it."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -218,6 +219,11 @@ def test_verdicts():
     assert judge(None, {"u": 1.0}, "mesh").reached is None
     unknown = judge(1e-3, {"u": 1e-5, "v": float("nan")}, "mesh")
     assert (unknown.reached, unknown.estimate, unknown.limited_by) == (False, None, "estimate")
+    lost = judge(1e-3, {"u": 1e-4, "p": 1.3}, "mesh")
+    assert (lost.reached, lost.limited_by) == (False, "mesh")
+    assert "'p' cannot be told from zero" in lost.advice
+    assert "'p' cannot be told from zero" in lost.blaming("time", "wait").advice
+    assert "told from zero" not in judge(1e-3, {"u": 0.4, "p": 1.3}, "mesh").advice  # nothing is resolved yet
 
 
 def network(width=6, depth=2):
@@ -307,3 +313,22 @@ def test_a_march_with_given_steps_is_judged(tmp_path, steps, scheme):
 def test_what_an_adaptive_solve_does_not_read_is_refused():
     with pytest.raises(PcpinnError, match="has no effect here"):
         pc.solve(layer(), accuracy=1e-2, certify=False)
+
+
+class Begun(Exception):
+    """All that comes before the work is done."""
+
+
+def test_three_dimensions_and_time_are_no_obstacle(monkeypatch):
+    def begin(*_):
+        raise Begun
+
+    monkeypatch.setattr(sys.modules["pcpinn.solve.adapt.solve"], "_solve", begin)
+    heat = pc.Problem(
+        pc.Box((0, 0, 0), (1, 1, 1), name="walls").over(0, 0.1),
+        density=lambda x, u: u.value,
+        flux=lambda x, u: u.grad,
+        boundary={"walls": pc.Dirichlet(0.0), "initial": pc.Initial(1.0)},
+    )
+    with pytest.raises(Begun):
+        pc.solve(heat, accuracy=1e-2)

@@ -74,6 +74,18 @@ def test_a_layer_is_found_by_the_estimate_alone():
     assert true < 3e-4
 
 
+@pytest.mark.parametrize(("k", "limited"), [(PI, "ill-posedness"), (0.9 * PI, None)])
+def test_a_resonance_is_named_and_what_is_near_one_is_solved(k, limited):
+    problem = pc.Problem(
+        pc.Interval(0, 1, name="ends"),
+        flux=lambda x, u: u.grad,
+        source=lambda x, u: -(k**2) * u.value - 1,
+        boundary={"ends": pc.Dirichlet(0.0)},
+    )
+    mesh = generate_mesh(problem.domain, cells=[3])
+    assert adapt(problem, mesh, Elements(2), 1e-6, Limits(20), Progress()).limited_by == limited
+
+
 def test_a_jump_inside_cells_lowers_the_trust():
     """Higher degrees do not see a kink inside a cell; what earlier levels missed says so."""
     problem = pc.Problem(

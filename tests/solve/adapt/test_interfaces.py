@@ -4,13 +4,16 @@ import runpy
 from pathlib import Path
 
 import numpy as np
+import torch
 
+import pcpinn as pc
 from pcpinn.progress import Progress
-from pcpinn.solve.adapt.interfaces import interfaces_of
+from pcpinn.solve.adapt.interfaces import interfaces_of, pieces_of
 from pcpinn.solve.adapt.level import Elements
 from pcpinn.solve.adapt.limits import Limits
 from pcpinn.solve.adapt.space import adapt
 from pcpinn.solve.linear import settings_of
+from pcpinn.solve.refinement import refined_everywhere
 
 STRANGERS = Path(__file__).parents[2] / "strangers"
 
@@ -27,3 +30,56 @@ def test_a_disk_that_conducts_better_needs_few_degrees_of_freedom():
     assert found.level.coarse.size < 5000  # 116 000 without
     assert true < 1e-4
     assert found.trust > 0.7
+
+
+def test_a_rod_of_two_materials_over_time_is_followed():
+    """A network that knows of the interface, on a mesh with a node there: a pulse of heat spreads on both sides of it.
+
+    The truth: on an infinite rod, heat from a point y on the left, by reflection and transmission.
+    """
+    ratio, c, y, begin = 0.1, 0.5, 0.35, 0.02  # of the conductivities, as k1 = 1; where they meet; the source; its age
+
+    def heat(s, t, k):
+        return torch.exp(-(s**2) / (4 * k * t)) / (4 * torch.pi * k * t) ** 0.5
+
+    def truth(x, t):
+        root = ratio**0.5
+        reflected, through = (1 - root) / (1 + root), 2 / (1 + root)
+        left = heat(x - y, t, 1) + reflected * heat(2 * c - x - y, t, 1)
+        right = through * heat((x - c) / root + c - y, t, 1)
+        return torch.where(x < c, left, right)
+
+    problem = pc.Problem(
+        pc.Interval(0, 1).over(0, 0.1),
+        density=lambda x, u: u.value,
+        flux=lambda x, u: torch.where(x[0] < c, 1.0, ratio) * u.grad,
+        boundary={name: pc.Dirichlet(lambda x, t: truth(x[0], t + begin)) for name in ("left", "right")}
+        | {"initial": pc.Initial(lambda x: truth(x[0], torch.tensor(begin)))},
+    )
+    solution = pc.solve(problem, accuracy=1e-3, device="cpu")
+    x = torch.rand(2000, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) * torch.tensor([1, 0.1])
+    exact = truth(x[:, 0], x[:, 1] + begin)
+    true = float(((solution(x) - exact).norm() / exact.norm()).detach())
+    assert solution.verdict.reached
+    assert true < 1e-3
+    assert 0.5 * true < solution.verdict.estimate < 2 * true
+    assert len(solution.network.base.interfaces) == 1
+    assert solution.result["adaptation"]["levels"][-1][0] < 400  # 1500 and more without
+
+
+def test_a_mesh_over_time_follows_a_disk():
+    """In two levels: without, thousands of cells are cut along the circle."""
+    problem = pc.Problem(
+        pc.Rectangle((0, 0), (1, 1), name="w").over(0, 0.2),
+        density=lambda x, u: u.value,
+        flux=lambda x, u: torch.where(((x - 0.5) ** 2).sum() < 0.06, 20.0, 1.0) * u.grad,
+        source=lambda x, u: -1.0,
+        boundary={"w": pc.Dirichlet(0.0), "initial": pc.Initial(0.0)},
+    )
+    known = interfaces_of(problem)
+    mesh = known.first_mesh(problem, settings_of("pcpinn", problem, None, {}))
+    pieces = np.array(pieces_of(problem, mesh)).reshape(-1, 2)
+    assert len(pieces) > 20
+    assert np.abs(((pieces - 0.5) ** 2).sum(axis=1) - 0.06).max() < 1e-6
+    finer = known.settled(refined_everywhere(mesh, problem))
+    assert np.abs(((np.array(pieces_of(problem, finer)).reshape(-1, 2) - 0.5) ** 2).sum(axis=1) - 0.06).max() < 1e-6

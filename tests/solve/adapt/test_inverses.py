@@ -1,5 +1,7 @@
 """Inverses for planning: multigrid and factors give the same, each where it suits."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -87,3 +89,9 @@ def test_multigrid_affords_more_than_factors():
     assert not limits.affords(200_000, 3)
     assert limits.affords(200_000, 3, iterated=True)
     assert limits.exceeded(2e6, 3, iterated=True) == "memory"
+
+
+def test_without_pyamg_factors_are_taken_and_it_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyamg", None)  # an import fails
+    with pytest.warns(pc.PcpinnWarning, match="pip install 'pyamg"):
+        assert inverses.iterated(*matrix(cube(), 9)) is None

@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from pcpinn.solve.adapt import accuracy, marched
 from pcpinn.solve.adapt.limits import Limits
 from pcpinn.solve.adapt.pace import Pace, TooSlow
 from pcpinn.solve.adapt.sizes import Round, Size, next_size
+from pcpinn.solve.afford import TooLarge
 from pcpinn.solve.march.march import WindowSolver
 from pcpinn.solve.newton import NotConverged
 
@@ -43,12 +43,12 @@ def exact(points):
     return np.sin(np.pi * points[:, 0]) * np.exp(-0.1 * np.pi**2 * points[:, 1])
 
 
-def slow_windows(monkeypatch, seconds, shorter_than=1.0):
+def slow_windows(monkeypatch, own_time, seconds, shorter_than=1.0):
     """Each window of a march of networks, if it is short enough, takes so much longer."""
     usual = WindowSolver.solve
 
     def solve(self, window, *rest):
-        time.sleep(seconds if np.ptp(window.layers.times) < shorter_than else 0.0)
+        own_time.skip(seconds if np.ptp(window.layers.times) < shorter_than else 0.0)
         return usual(self, window, *rest)
 
     monkeypatch.setattr(WindowSolver, "solve", solve)
@@ -63,9 +63,9 @@ class Notes(Progress):
 
 
 @pytest.mark.filterwarnings("ignore::pcpinn.errors.AccuracyWarning")
-def test_a_march_that_is_too_slow_is_done_on_a_coarser_plan(monkeypatch):
+def test_a_march_that_is_too_slow_is_done_on_a_coarser_plan(monkeypatch, own_time):
     """16 steps of 0.8 s do not fit into what is left of 10 s."""
-    slow_windows(monkeypatch, 0.8, shorter_than=0.1)
+    slow_windows(monkeypatch, own_time, 0.8, shorter_than=0.1)
     monkeypatch.setattr(marched, "first_width", lambda *_: 3)
     monkeypatch.setattr(marched, "next_size", lambda rounds, *_: (Size(5) if len(rounds) < 2 else None, None))
     notes = Notes()
@@ -80,12 +80,12 @@ def test_a_march_that_is_too_slow_is_done_on_a_coarser_plan(monkeypatch):
     assert true < 1.5 * solution.verdict.estimate  # judged by the finest level
 
 
-def test_a_march_without_any_time_says_how_much_it_needs(monkeypatch, tmp_path, capfd):
+def test_a_march_without_any_time_says_how_much_it_needs(monkeypatch, own_time, tmp_path, capfd):
     (tmp_path / "heat.py").write_text(FILE)
     file, folder = tmp_path / "heat.py", tmp_path / "run"
     options = ("--accuracy", "1e-2", "--device", "cpu", "--set", "time_limit=2.5", "--json", "--out", folder)
     with monkeypatch.context() as slowly:
-        slow_windows(slowly, 0.5)
+        slow_windows(slowly, own_time, 0.5)
         code, out, err = run(capfd, "solve", file, *options)
     assert code == 3
     verdict = json.loads(out)["verdict"]
@@ -128,6 +128,28 @@ def test_failures_of_the_finest_plan_leave_a_coarser_answer(monkeypatch):
     solution = pc.solve(heat(), accuracy=1e-2, device="cpu")
     assert len(solution.network.times) == 9
     assert solution.verdict.reached
+
+
+def test_a_network_too_large_for_the_memory_is_made_on_a_coarser_plan(monkeypatch):
+    usual = marched.march
+
+    def march(problem, settings, **rest):
+        if settings.time.steps > 8:
+            raise TooLarge("this run needs about 99 GiB", "take less")
+        return usual(problem, settings, **rest)
+
+    monkeypatch.setattr(marched, "march", march)
+    solution = pc.solve(heat(), accuracy=1e-2, device="cpu")
+    assert len(solution.network.times) == 9
+    assert solution.verdict.reached
+
+    def refused(*_, **__):
+        raise TooLarge("this run needs about 99 GiB", "take less")
+
+    monkeypatch.setattr(marched, "march", refused)
+    with pytest.raises(NoAnswer, match="99 GiB") as stop:
+        pc.solve(heat(), accuracy=1e-2, device="cpu")
+    assert stop.value.verdict.limited_by == "memory"
 
 
 def test_discrete_steps_that_cannot_be_solved_say_what_was_tried():
@@ -285,13 +307,13 @@ def test_a_wider_network_that_runs_out_of_time_is_no_reason_to_ask_for_a_wider_o
     assert "time_limit=100), for a network of width 3" in verdict.advice
 
 
-def test_pace():
+def test_pace(own_time):
     pace = Pace(Progress(), left=0.05)
 
     def march():
         pace.stage("marching", 100)
         for k in range(1, 10):
-            time.sleep(0.01)
+            own_time.skip(0.01)
             pace.update(k, 1.0)
 
     with pytest.raises(TooSlow) as stop:

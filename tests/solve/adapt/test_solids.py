@@ -1,6 +1,7 @@
 """Solids to an accuracy: degrees that rise, networks on the finer space, and plans of them on disk."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from pcpinn.mesh.generate import generate_mesh
 from pcpinn.mesh.mesh import Mesh
 from pcpinn.mesh.refine import refined
 from pcpinn.solve.adapt import inverses
+from pcpinn.solve.adapt.accuracy import Trainer
 from pcpinn.solve.adapt.degrees import raised
 from pcpinn.solve.adapt.level import Elements
 from pcpinn.solve.adapt.lifted import left, lifted
@@ -95,6 +97,21 @@ def test_networks_on_the_finer_space(planned):
     assert level.coarse is level.fine
     assert level.coarse.space.degree == 4
     assert level.largest(level.errors) < 1e-12
+
+
+def test_what_a_network_and_its_space_miss_add_up_by_squares(planned):
+    plan = replace(planned, level=lifted(planned.level), rest=3e-4)
+    found = resolve(METHODS.find("pcpinn"), False, {"accuracy": 1e-3})
+    trainer = Trainer(holed(), Wish(found), plan, Limits(1e6), pc.Progress())
+    size = float(np.sqrt(plan.level.fine.space.quadrature.dx.sum())) / plan.level.sizes[0]  # of the constant one
+
+    def off(x):
+        return torch.from_numpy(plan.level.fine.interpolate(plan.level.better, x.numpy())) + 4e-4 / size
+
+    off.theta = torch.zeros(1, dtype=torch.float64)
+    fields, training = trainer._errors(plan.level, SimpleNamespace(network=off))
+    assert training == pytest.approx(4e-4, rel=1e-6)
+    assert fields["u"] == pytest.approx(5e-4 + plan.gap + trainer.unseen, rel=1e-6)
 
 
 def test_plans_are_kept_with_their_degrees(planned, tmp_path):

@@ -49,6 +49,22 @@ def linear(tmp_path_factory):
     return solve(logistic(0.0), dict(**SMALL), out=out, reference=decay()), out
 
 
+def test_the_error_of_all_so_far_stands_beside_each_window(linear):
+    solution, out = linear
+    exact = decay()
+    rows = solution.result["error_history"]
+    assert [n for n, _, _ in rows] == [1, 2, 3, 4, 5, 6]
+    for n, _, error in rows:
+        so_far = exact.points[:, 1] <= n / 6 + 1e-9
+        off = solution(exact.points[so_far]) - exact.values[so_far, 0]
+        assert error == pytest.approx(np.linalg.norm(off) / np.linalg.norm(exact.values[so_far]))
+    assert rows[-1][2] == solution.errors["l2re"]
+    number, seconds, error = np.array(pcpinn.load(out).history.measured).T
+    assert number == pytest.approx(np.array(rows)[:, 0])
+    assert error == pytest.approx(np.array(rows)[:, 2], rel=1e-3)
+    assert seconds == pytest.approx(np.array(rows)[:, 1], rel=1e-3, abs=1e-3)  # written with few digits
+
+
 def test_errors_by_part_and_time(linear):
     solution, out = linear
     errors = solution.errors

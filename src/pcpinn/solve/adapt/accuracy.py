@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from ...discretize.finite_elements import FiniteElements
+from ...discretize.outflow import refuse_outflow
 from ...discretize.space import Space
 from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
@@ -68,7 +69,9 @@ def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progres
     interfaces = interfaces_of(problem)
 
     def plan() -> Adapted:
-        mesh = cut_first(problem, interfaces.first_mesh(problem, settings, wish.mesh), elements, limits)
+        first = interfaces.first_mesh(problem, settings, wish.mesh)
+        refuse_outflow(problem, first)
+        mesh = cut_first(problem, first, elements, limits)
         settled, higher = interfaces.settled, raised(problem, wish, elements)
         return adapt(problem, mesh, elements, target, limits, progress, wish.start, goal, settled, higher)
 
@@ -233,9 +236,9 @@ class Trainer:
             "optimiser.iterations": attempt.iterations,
             "optimiser.even": 0.5,
             "certify": False,
-            "scales": scales(level.sizes, self.problem, float(np.sqrt(level.fine.space.quadrature.dx.sum()))),
+            "scales": scales(level.units, self.problem, float(np.sqrt(level.fine.space.quadrature.dx.sum()))),
             **degree_of(level),
-            **inputs_of(level),
+            **inputs_of(self.problem, level),
             **singular_points(self.problem, level.mesh, self.kinks),
             **({"kinks": self.kinks} if self.kinks else {}),
         }
@@ -301,7 +304,8 @@ class Trainer:
     def _errors(self, level: Level, solution: Solution) -> tuple[dict[str, float], float]:
         """Estimated total error by field, and the largest distance from the discrete solution."""
         from_better, from_discrete = level.distances_of(_values(solution))
-        total = from_better + (1 / self.adapted.trust - 1) * level.errors + self.adapted.rest
+        # Two errors of different causes add up by their squares; should they not, 1.5 times that (SAFETY) is more than their sum.
+        total = np.hypot(from_better, self.adapted.rest) + (1 / self.adapted.trust - 1) * level.errors
         total += self.adapted.gap + self.unseen
         names = (f.name for f in self.problem.unknowns)
         return dict(zip(names, total.tolist(), strict=True)), float(from_discrete.max())

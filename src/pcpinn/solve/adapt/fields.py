@@ -22,13 +22,12 @@ def counts(problem: Problem) -> np.ndarray:
     return np.array([not f.auxiliary for f in problem.unknowns])
 
 
-def scales(sizes: np.ndarray, problem: Problem, volume: float) -> tuple[float, ...] | None:
-    """A typical size of each component from the L2 norms of the fields (F,) and of 1; None where all are alike."""
-    typical = sizes / volume
-    known = typical[typical > 0]
-    if len(problem.unknowns) < 2 or not len(known) or known.max() <= _ALIKE * typical.min():
+def scales(units: np.ndarray, problem: Problem, volume: float) -> tuple[float, ...] | None:
+    """A typical size of each component from what errors of the fields (F,) are divided by, and the L2 norm of 1.
+
+    None where all are alike.
+    """
+    typical = units / volume
+    if typical.max() <= _ALIKE * typical.min():
         return None
-    floor = 1e-9 * known.max()
-    return tuple(
-        float(max(t, floor)) for t, f in zip(typical, problem.unknowns, strict=True) for _ in range(f.components)
-    )
+    return tuple(float(t) for t, f in zip(typical, problem.unknowns, strict=True) for _ in range(f.components))

@@ -10,6 +10,7 @@ from ...errors import PcpinnError
 from ...progress import Progress
 from ...solution.no_answer import NoAnswer
 from ...solution.solution import Solution
+from ..afford import TooLarge
 from ..march.deadline import MarchStopped
 from ..newton import NotConverged
 from .limits import Limits
@@ -25,14 +26,15 @@ def first_march(
 ) -> tuple[Solution, AdaptedMarch, str | None]:
     """A march of networks, with the plan that it is on, and what limits it, if that is not the finest.
 
-    A march that would not end in time, or whose steps cannot be solved, is tried on earlier, coarser plans; whoever judges it
-    compares it with the finest.
+    A march that would not end in time, does not fit into memory, or whose steps cannot be solved, is tried on earlier, coarser
+    plans; whoever judges it compares it with the finest.
 
     Raises:
         NoAnswer: when none can be done; it says what was tried, and how much time would be needed.
     """
     slow: list[TooSlow] = []
     failed: list[tuple[int, PcpinnError]] = []
+    large: list[TooLarge] = []
     for mesh, steps in ((adapted.mesh, adapted.steps), *reversed(adapted.coarser)):
         count, plan = len(steps.times) - 1, replace(adapted, mesh=mesh, steps=steps)
         try:
@@ -40,15 +42,22 @@ def first_march(
         except TooSlow as error:
             slow.append(error)
             progress.note(f"network on {mesh.cell_count} cells: {error.problem}")
+        except TooLarge as error:
+            large.append(error)
+            progress.note(f"network on {mesh.cell_count} cells: {error.problem}")
         except NotConverged as error:
             failed.append((count, error))
             progress.note(f"network on {mesh.cell_count} cells, {count} steps: {error.problem}")
         except MarchStopped as error:
             raise _too_slow(asked, [*slow, TooSlow(error.each, error.windows, 0.0)], limits) from error
         else:
-            return solution, plan, None if not (slow or failed) else "time" if slow else "time step"
+            reasons = [reason for reason, those in (("time", slow), ("memory", large), ("time step", failed)) if those]
+            return solution, plan, reasons[0] if reasons else None
     if slow:
         raise _too_slow(asked, slow, limits)
+    if large:
+        least = large[-1]  # of the coarsest
+        raise NoAnswer(asked, "memory", f"a march of networks: {least.problem}", least.remedy) from least
     _, first = failed[0]
     discrete = f"; discrete marches: {tried(adapted.failed)}" if adapted.failed else ""
     raise NoAnswer(

@@ -8,24 +8,32 @@ import numpy as np
 
 from ...discretize.transfer import slopes, squares, variations
 from ...network.stretched import even_places, spread
+from ...problem.problem import Problem
 from .level import Level
+from .spectrum import standing_out
 
+_LOWEST = -2  # exponent of the lowest frequency
 _STEEP = 0.5  # part of the stretched coordinates that is by the variation of the solution, the rest by the cells
 
 
-def inputs_of(level: Level) -> dict[str, Any]:
+def inputs_of(problem: Problem, level: Level) -> dict[str, Any]:
     """Settings of the network."""
-    return {**_frequencies(level), "network.stretch": True, "network.stretch_at": _places(level)}
+    return {**_frequencies(problem, level), "network.stretch": True, "network.stretch_at": _places(level)}
 
 
-def _frequencies(level: Level) -> dict[str, Any]:
-    """Up to those of the discrete solution, by the size of its slopes."""
+def _frequencies(problem: Problem, level: Level) -> dict[str, Any]:
+    """Up to those of the discrete solution, by the size of its slopes; with those that stand out."""
     space = level.fine.space
     size = np.sqrt(squares(space, level.better).sum(axis=0))
     lower, upper = level.mesh.bounds
     waves = slopes(space, level.better) * (upper - lower) / (4 * np.pi * np.maximum(size, 1e-300)[:, None])
     high = int(np.clip(np.ceil(np.log2(max(float(waves.max()), 1e-9))) + 1, 1, 7))
-    return {"network.feature_high": float(high), "network.feature_count": high + 3}
+    found = standing_out(problem, level)
+    if not found or problem.periodic_pairs:
+        return {"network.feature_high": float(high), "network.feature_count": high + 3}
+    usual = 4 * np.pi * 2.0 ** np.arange(_LOWEST, high + 1)  # of coordinates from -1 to 1, as features=log has them
+    lines = [sorted({*(usual / side).tolist(), *own}) for side, own in zip(upper - lower, found, strict=True)]
+    return {"network.features": "list", "network.frequencies": tuple(map(tuple, lines))}
 
 
 def _places(level: Level) -> tuple[tuple[float, ...], ...]:

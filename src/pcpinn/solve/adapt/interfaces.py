@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...discretize.jumps import flux_jumps, flux_values
+from ...discretize.jump_facets import jump_facets
+from ...discretize.jumps import at_moment, flux_jumps, flux_values, followed_values
 from ...discretize.onto_jumps import OntoJumps
 from ...mesh.crossed import uncrossed
 from ...mesh.mesh import Mesh
@@ -13,6 +14,8 @@ from ...problem.shape_base import Domain
 from ...recipes import PerAxis
 from ..settings import Settings
 from .wish import first_mesh
+
+_MOST = 4000  # pieces of interfaces that a network measures its distance from
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,12 @@ class Interfaces:
 
 
 def interfaces_of(problem: Problem) -> Interfaces:
-    """The jumps of the coefficients of the flux of a steady problem."""
+    """The jumps of the coefficients of the flux; over time, those that stay where they are."""
     there, planes = flux_jumps(problem)
-    return Interfaces(planes, OntoJumps(flux_values(problem))) if there else Interfaces()
+    return Interfaces(planes, OntoJumps(followed_values(problem))) if there else Interfaces()
+
+
+def pieces_of(problem: Problem, mesh: Mesh) -> PerAxis:
+    """The sides of cells of a mesh of space across which the flux jumps, for the network; none where they are very many."""
+    found = jump_facets(at_moment(problem, flux_values(problem)), mesh)
+    return tuple(map(tuple, found.reshape(len(found), mesh.dimension**2).tolist())) if len(found) <= _MOST else ()

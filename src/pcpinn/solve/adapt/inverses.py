@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import warnings
 from typing import Protocol
 
 import numpy as np
@@ -13,8 +13,9 @@ from ...discretize.equation import Matrix
 from ...discretize.finite_elements import FiniteElements
 from ...discretize.linear_solves import Factors
 from ...discretize.newton import Solve
-from ...errors import PcpinnError
+from ...errors import PcpinnError, PcpinnWarning
 from ...precondition.amg import AMG, split_unknowns
+from ...precondition.coarsening import NoMultigrid
 from ...precondition.converged import Converged
 
 _FACTORS = 15_000  # degrees of freedom of a solid from which factors take longer than cycles
@@ -67,11 +68,16 @@ def iterated(discretisation: FiniteElements, A: sp.csr_matrix) -> Iterated | Non
     symmetric = len(free) == 0 or abs(own - own.T).max() <= _ASYMMETRY * abs(own).max()
     if discretisation.components > 1 or not symmetric or not (A.diagonal() > 0).all():
         return None
-    with contextlib.suppress(PcpinnError):  # short waves: symmetric, but not positive
+    try:
         inverse = Iterated(A, discretisation)
         inverse.try_out()
-        return inverse
-    return None
+    except NoMultigrid:
+        what = "pyamg is not installed: solids are planned with complete factors, which need far more memory and time"
+        warnings.warn(f"{what}; run: pip install 'pyamg>=5'", PcpinnWarning, stacklevel=2)
+        return None
+    except PcpinnError:  # short waves: symmetric, but not positive
+        return None
+    return inverse
 
 
 class Inverses:

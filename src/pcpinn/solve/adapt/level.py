@@ -13,6 +13,7 @@ import numpy as np
 
 from ...discretize.discrete_equation import DiscreteEquation
 from ...discretize.elements import ELEMENTS
+from ...discretize.field_units import units_of
 from ...discretize.finite_elements import FiniteElements
 from ...discretize.space import Space
 from ...discretize.transfer import by_field, mass_times, prolongation, squares, values_in_cells
@@ -26,7 +27,6 @@ from ..refinement import shape_of
 from .fields import counts
 from .inverses import Inverses, iterated
 
-TINY = 1e-14
 _SAMPLE = 40_000  # nodes at which functions of other meshes of a solid are looked at
 _POSITIVE = 7  # the highest order on tetrahedra whose rule has positive weights: enough for gradients of degree 4
 
@@ -141,7 +141,7 @@ class Level:
     @cached_property
     def units(self) -> np.ndarray:
         """(F,) what errors of each field are divided by."""
-        return np.maximum(self.sizes, TINY * (float(self.sizes.max()) or 1.0))
+        return units_of(self.sizes, DiscreteEquation(self.coarse).ratios(self.u))
 
     @cached_property
     def errors(self) -> np.ndarray:

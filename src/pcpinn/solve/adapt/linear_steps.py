@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...discretize.field_units import relative
 from ...discretize.window import MarchSpace, Window
 
 _AGREES = 1e-9  # of the solution: by so much what matrices and equation say may differ
@@ -44,7 +45,7 @@ class LinearSteps:
         U = window.moved(guess, solver(self._residual(window, guess, load)), 1.0)
         if self._refined.get(length, True):
             again = solver(self._residual(window, U, load))
-            self._refined[length] = not window.norm(again) <= _EXACT * window.norm(U)
+            self._refined[length] = not relative(window, again, U) <= _EXACT
             U = window.moved(U, again, 1.0)
         if not bool(torch.isfinite(U).all()):
             return None
@@ -67,5 +68,4 @@ class LinearSteps:
         linear = self._by_value @ values[0].numpy() + self._by_rate @ rates[0].numpy() + load[-1]
         off = torch.from_numpy(layers.test[:, -1:] * (true - linear)[None])
         off[:, space.constrained] = 0.0
-        left = window.norm(solver(off))
-        return left <= _AGREES * window.norm(U)
+        return relative(window, solver(off), U) <= _AGREES

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...discretize.outflow import refuse_outflow
 from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
 from ...mesh.slab_mesh import SlabMesh
@@ -19,6 +20,7 @@ from ...problem.first_order import first_order
 from ...problem.problem import Problem
 from ...problem.shape_base import SpaceTime
 from ...progress import Progress
+from ...recipes import PerAxis
 from ...solution.solution import Solution
 from ...solution.verdict import Verdict, judge
 from ..build import make_device
@@ -29,16 +31,18 @@ from .accuracy import limits_of
 from .fields import counted, counts, scales
 from .first_march import first_march
 from .first_steps import first_steps
+from .interfaces import interfaces_of, pieces_of
 from .level import Elements
 from .limits import Limits
 from .march_error import march_distances
 from .marches import Marches, MarchPair, Steps
+from .moments import steps_that_see
 from .plan_file import MarchPlan
 from .sizes import Round, Size, first_width, next_size
 from .steps import AdaptedMarch, adapt_march
 from .unfinished import Unfinished
 from .unseen import SAFE, along_pixels, cut_first, pixels_of, say_unseen
-from .wish import DEGREE, Wish, first_mesh
+from .wish import DEGREE, Wish
 
 _SPACE, _TIME, _TRAINED = 0.22, 0.13, 0.25  # parts of the accuracy
 _FIRST_STEPS = 8
@@ -68,19 +72,26 @@ def solve_over_time(
     def plan() -> AdaptedMarch:
         pixels = pixels_of(problem, settings) if wish.mesh is None else None
         if pixels is None:
-            mesh = cut_first(problem, first_mesh(problem, settings, wish.mesh), elements, limits)
-            return adapt_march(problem, mesh, elements, steps, targets, limits, progress)
+            jumps = interfaces_of(problem)
+            first = jumps.first_mesh(problem, settings, wish.mesh)
+            refuse_outflow(problem, first)
+            mesh, begun = cut_first(problem, first, elements, limits), steps_that_see(problem, first, steps)
+            free = jumps.onto is None and mesh is first
+            return adapt_march(problem, mesh, elements, begun, targets, limits, progress, free, jumps.settled)
         even, along = along_pixels(problem, pixels, elements, limits)
-        mesh, begun = cut_first(problem, along, elements, limits), steps
+        refuse_outflow(problem, even)
+        mesh, begun = cut_first(problem, along, elements, limits), steps_that_see(problem, even, steps)
         if mesh.cell_count > _FINE * even.cell_count:
-            begun = first_steps(Marches(problem, elements, progress, limits), even, steps, targets[1])
+            begun = first_steps(Marches(problem, elements, progress, limits), even, begun, targets[1])
         return adapt_march(problem, mesh, elements, begun, targets, limits, progress, stretch=False)
 
     adapted = unfinished.plan(MarchPlan(problem, elements, steps), plan)
 
+    pieces = pieces_of(problem, adapted.mesh)
+
     def train(size: Size, on: AdaptedMarch, progress: Progress) -> Solution:
         return unfinished.network(
-            problem, lambda out, resume: _train(problem, wish, on, size, limits, progress, out, resume)
+            problem, lambda out, resume: _train(problem, wish, on, size, limits, progress, pieces, out, resume)
         )
 
     space = adapted.level.space
@@ -123,10 +134,10 @@ def solve_over_time(
     assert best is not None
     _, solution, verdict = best
     if verdict.limited_by == "network" and why is not None:  # a wider one was not tried
-        verdict = replace(verdict, limited_by=why[0], advice=why[1])
+        verdict = verdict.blaming(*why)
     elif verdict.limited_by == "network" and not fixed:
         larger = f"give a larger network (width={2 * size.width}), or more time (time_limit=...)"
-        verdict = replace(verdict, advice=larger)
+        verdict = verdict.blaming(verdict.limited_by, larger)
     if problem is not users:  # the rates are not part of the answer
         shown = replace(solution.network.plan, shown=users.components)
         network = MarchedNetwork(solution.network.base, shown, solution.network.times, solution.network.theta.detach())
@@ -148,6 +159,7 @@ def _train(
     size: Size,
     limits: Limits,
     progress: Progress,
+    pieces: PerAxis,
     out: Path | None = None,
     resume: bool = False,
 ) -> Solution:
@@ -160,7 +172,7 @@ def _train(
         "time.steps": len(steps.times) - 1,
         "time.tolerance": _TRAINED * wish.accuracy / 1000,
         "time.split_errors": False,
-        **(_RIDGES if wish.fixes_but("network.width", "network") else _units(problem, mesh, size.width)),
+        **(_RIDGES if wish.fixes_but("network.width", "network") else _units(problem, mesh, size.width, pieces)),
         "optimiser.iterations": 0,
         "start_iterations": 0,
         "scales": scales(level.units, problem, float(np.sqrt(level.space.quadrature.dx.sum() * np.ptp(steps.times)))),
@@ -170,17 +182,18 @@ def _train(
     return march(problem, settings, progress=progress, mesh=SlabMesh(mesh, steps.times), out=out, resume=resume)
 
 
-def _units(problem: Problem, mesh: Mesh, width: int) -> dict[str, Any]:
-    """Gaussian units where the cells are; or waves on a ring, where all of it is meshed finely enough for so many of them."""
+def _units(problem: Problem, mesh: Mesh, width: int, pieces: PerAxis) -> dict[str, Any]:
+    """Gaussian units where the cells are, that know of interfaces; or waves on a ring that is meshed finely enough for them."""
     longest = np.ptp(mesh.nodes[mesh.vertices], axis=1).max()
     ring = mesh.dimension == 1 and any(
         len(problem.conditions[name]) == len(problem.unknowns) for name, _ in problem.periodic_pairs
     )
-    if ring and 0 < width * longest <= DEGREE[1] * np.ptp(mesh.nodes):  # two nodes per wave
+    if ring and not pieces and 0 < width * longest <= DEGREE[1] * np.ptp(mesh.nodes):  # two nodes per wave
         return {"network.depth": 0, "network.features": "waves", "network.feature_count": width // 2}
     sizes = {"network.width": width} if width else {}
     units = {"network.depth": 1, "network.initialisation": "radial", "network.activation": "exp"}
-    return {**units, "network.features": "none", "network.feature_count": 1, **sizes}
+    known = {"network.interfaces": pieces} if pieces else {}
+    return {**units, "network.features": "none", "network.feature_count": 1, **sizes, **known}
 
 
 def _named(size: Size) -> str:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import torch
 
+from ...discretize.field_units import units_of
 from ...discretize.space import Space
 from ...discretize.transfer import by_field, prolongation, squares
 from ...discretize.window import MarchSpace
@@ -18,7 +20,7 @@ from ...mesh.mesh import Mesh
 from ...problem.problem import Problem
 from ...progress import Progress
 from .fields import counts
-from .level import TINY, Elements
+from .level import Elements
 from .limits import Limits
 from .stepping import DiscreteMarch, march_discrete
 
@@ -80,8 +82,8 @@ class MarchPair:
         for k, length in enumerate(np.diff(finest.times)):
             for value, weight in zip(finest.within(k, PLACES), WEIGHTS * length, strict=True):
                 total += weight * by_field(space, squares(space, value)).sum(axis=0)
-        sizes = np.sqrt(total)
-        return np.maximum(sizes, TINY * (float(sizes.max()) or 1.0))
+        last = self.base.times[-1], torch.from_numpy(self.base.values[-1])
+        return units_of(np.sqrt(total), self.base.space.ratios(*last))
 
     @cached_property
     def errors(self) -> np.ndarray:

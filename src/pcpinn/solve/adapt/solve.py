@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...discretize.samples import sample_points
+from ...discretize.signs import doubtful
+from ...discretize.time_orders import check_start
 from ...discretize.wellposed import refuse_ill_posed
 from ...environment import available_memory
 from ...errors import PcpinnError
@@ -32,6 +35,7 @@ from .unfinished import ASKED, Unfinished, as_asked, require_same
 from .wish import Wish
 
 USUAL_LIMIT = 600.0  # seconds
+_POINTS = 40  # at which orders in time are looked at
 _NOT_READ = {
     "certify": "to an accuracy the error is always estimated",
 }
@@ -59,6 +63,7 @@ def solve_adaptively(
         if f"run.{key}" in settings.asked:
             raise PcpinnError(f"{key} has no effect here: {why}", f"leave {key} out, or fix everything: accuracy=None")
     refuse_ill_posed(problem)
+    check_start(problem, sample_points(problem, _POINTS))
     own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record, resume=resume)
     asked = as_asked(problem, settings.to_dict(), None if quantity is None else quantity.label)
     own.facts[ASKED] = asked
@@ -74,7 +79,12 @@ def solve_adaptively(
     seconds = settings.run.time_limit
     free = (available_memory() or 0.0) if settings.run.memory is None else 0.0
     limits = Limits(seconds if math.isfinite(seconds) else USUAL_LIMIT, settings.run.planned, own.clock, free=free)
-    refuse_unaffordable(problem, settings, first)
+    marched = problem.over_time and "time" not in {key.partition(".")[0] for key in settings.asked}
+    usual = Wish(settings).settings(problem.dimension, {"time": "march"}) if marched else settings
+    refuse_unaffordable(problem, usual, first)
+    doubt = doubtful(problem)
+    if doubt is not None:
+        own.progress.note(f"this may have no answer: {doubt.sentence}; {doubt.remedy}")
     own.begin(first)
     if resume and out is not None and (out / "mesh.safetensors").exists():
         begun = read_mesh_arrays(out / "mesh.safetensors")
@@ -90,6 +100,8 @@ def solve_adaptively(
             shutil.rmtree(out, ignore_errors=True)
         raise
     result = solution.result
+    if doubt is not None and solution.verdict.reached is False:
+        result["verdict"] = solution.verdict.blaming("ill-posedness", f"{doubt.sentence}; {doubt.remedy}").to_dict()
     result.update({k: v for k, v in own.facts.items() if k != ASKED})
     if reference is not None:  # only now: the verdict knows nothing of it
         errors = compare(solution(reference.points).reshape(len(reference.points), -1), reference, solution.names)

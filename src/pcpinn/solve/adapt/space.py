@@ -14,7 +14,7 @@ from ...discretize.discrete_equation import DiscreteEquation
 from ...discretize.finite_elements import FiniteElements
 from ...discretize.nonlinear import solve_newton
 from ...discretize.pseudo_time import solve_pseudo_time
-from ...discretize.transfer import prolongation
+from ...discretize.transfer import by_field, prolongation, squares
 from ...errors import PcpinnError, PcpinnWarning
 from ...mesh.mesh import Mesh
 from ...problem.problem import Problem
@@ -33,6 +33,7 @@ _BULK = 0.7
 _GAP = 0.2  # of the target: a larger error by walls is worth cells of its own
 _GROWS = {1: 1.0, 2: 1.35, 3: 1.7}  # power of the number of cells with which the time of a level grows: with factors
 _ITERATED = 1.2  # and with multigrid
+_AWAY = 3.0  # times as large: a finer solution that grows so much, level by level, has no limit
 _DEGREE = 2.5  # times as many unknowns have elements of degree 4 as those of degree 3 on the same tetrahedra
 
 
@@ -149,9 +150,17 @@ def adapt(
     last = levels[-1]
     last.inverses.drop()
     gap = last.gap
+    if error > target and len(levels) > 1 and all(_runs_away(level) for level in levels[-2:]):
+        limited = "ill-posedness"
     if error > target and rest + gap < WORTH * error:
         return Adapted(lifted(last), levels[0].coarse, levels[0].u, part, limited, history, rest, gap)
     return Adapted(last, levels[0].coarse, levels[0].u, part, limited, history, gap=gap)
+
+
+def _runs_away(level: Level) -> bool:
+    """Whether the finer solution is far larger than the discrete one, as it is at a resonance."""
+    own = by_field(level.coarse.space, squares(level.coarse.space, level.u)).sum(axis=0)
+    return bool((level.sizes > _AWAY * np.sqrt(own)).any())
 
 
 def _affords_degree(level: Level, limits: Limits) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
+import scipy.sparse.linalg as spla
 import torch
 from torch import Tensor
 
+from ...discretize.linear_solves import solve_krylov
 from ...discretize.newton import Solve, newton
 from ...discretize.step_scheme import Layers, StepScheme, step_scheme
 from ...discretize.wellposed import below_zero
@@ -24,6 +26,7 @@ _TOLERANCE = 1e-9
 _STEPS = 25
 _KEPT = 12  # factors of steps of different lengths that are kept, where matrices are constant
 _RELINEARISED = 4
+_BY_KRYLOV = 1e-10
 _TABLES = 8  # of interpolation that are kept
 
 
@@ -175,6 +178,23 @@ def _keep(kept: dict[float, StageSolver], length: float, matrix: WindowMatrix) -
     return solver
 
 
+def _by_krylov(matrix: WindowMatrix, inverse: Solve[Tensor], r: Tensor) -> Tensor:
+    """A^-1 r, where matrices of the stages differ too much for the inverse of their mean: a jump of coefficients that moves.
+
+    Raises:
+        PcpinnError: when that does not help either.
+    """
+
+    def of(apply: Callable[[Tensor], Tensor]) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda v: apply(torch.from_numpy(v).to(r).view_as(r)).cpu().numpy().ravel()
+
+    A = spla.LinearOperator((r.numel(), r.numel()), matvec=of(matrix.apply))
+    found = solve_krylov(A, r.cpu().numpy().ravel(), of(inverse), _BY_KRYLOV)
+    if found is None:
+        raise PcpinnError("a step's equations cannot be solved by Krylov steps", "shorten the steps")
+    return torch.from_numpy(found).to(r).view_as(r)
+
+
 def _solve(window: Window, guess: Tensor, kept: dict[float, StageSolver]) -> Tensor | None:
     constant, length = window.space.form.constant, _length(window)
     refinement = 0 if constant else 1  # exact factors need none: Newton's second step is one
@@ -202,6 +222,12 @@ def _solve(window: Window, guess: Tensor, kept: dict[float, StageSolver]) -> Ten
         )
         if not found.converged and not constant:
             found = newton(window, guess, invert, _TOLERANCE, _STEPS, damped=True)
+        if not found.converged and not constant:
+
+            def exactly(matrix: WindowMatrix) -> Solve[Tensor]:
+                return partial(_by_krylov, matrix, _keep(kept, length, matrix).on(matrix).apply)
+
+            found = newton(window, guess, exactly, _TOLERANCE, _STEPS, damped=True)
     except PcpinnError:
         return None
     return found.u if found.converged else None

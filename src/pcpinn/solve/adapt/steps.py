@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from ...problem.problem import Problem
 from ...progress import Progress
 from ..refinement import refined_where
 from .aspect import stretched_mesh
-from .level import TINY, Elements, marked
+from .level import Elements, marked
 from .limits import Limits
 from .marches import Marches, MarchLevel, Steps, TooLong
 from .stepping import StepFailed
@@ -20,6 +21,7 @@ from .trust import FIRST_TRUST, LEAST_TRUST, trust
 _BULK = 0.7
 _FEW = 0.4  # and where that is too much
 _MOST_HALVINGS = 3
+_TINY = 1e-14
 _VALUES = 2e8  # of a march, with 4 GiB
 # Relative errors above these say that nothing is resolved yet, and not where: all cells, all steps are cut. Cells of an
 # interval are cheap.
@@ -62,11 +64,12 @@ def adapt_march(
     limits: Limits,
     progress: Progress,
     stretch: bool = True,
+    settled: Callable[[Mesh], Mesh] = lambda mesh: mesh,
 ) -> AdaptedMarch:
     """Refine mesh and steps until the relative L2 errors by space and by time are within their targets, as two levels agree.
 
     With `stretch` the first mesh of a box may be replaced by one that is stretched as the solution is: not where its cells follow
-    something already.
+    something already. `settled` puts new nodes where they belong.
 
     Raises:
         PcpinnError: when not even the first level can be solved.
@@ -114,9 +117,8 @@ def adapt_march(
             break
         helped = [first or now <= HELPED * before for now, before in zip((in_space, in_time), last_parts, strict=True)]
         last_parts = (in_space, in_time)
-        wishes = _refinements(
-            problem, level, steps, targets, (space_done and not first, time_done and not first), helped
-        )
+        done = (space_done and not first, time_done and not first)
+        wishes = _refinements(problem, level, steps, targets, done, helped, settled)
         confirming = first and in_space <= targets[0] and in_time <= targets[1]
         refusals = [_too_much(level, wish, limits, confirming) for wish in wishes]
         if None not in refusals:
@@ -140,6 +142,7 @@ def _refinements(
     targets: tuple[float, float],
     done: tuple[bool, bool],
     helped: list[bool],
+    settled: Callable[[Mesh], Mesh],
 ) -> list[tuple[Mesh, Steps]]:
     """Meshes and steps that would be next: all that is wanted first, then less of it, for the larger error alone.
 
@@ -147,6 +150,7 @@ def _refinements(
         targets: of the errors by space and by time.
         done: whether space and time need nothing more.
         helped: whether what was done for them last brought their errors down.
+        settled: puts new nodes where they belong.
     """
     in_space, in_time = level.parts
     mesh, twice = level.base.space.mesh, np.full(len(steps.times) - 1, 2)
@@ -155,7 +159,7 @@ def _refinements(
         everywhere = in_space > _FAR_IN_SPACE[mesh.dimension] or in_space <= LEAST_TRUST * targets[0] or not helped[0]
         for bulk in (1.0 if everywhere else _BULK, *((_FEW,) if helped[0] else ())):
             chosen = np.ones(len(mesh.cells), dtype=bool) if bulk == 1 else marked(level.by_cell, bulk)
-            in_cells.append(refined_where(mesh, chosen, problem))
+            in_cells.append(settled(refined_where(mesh, chosen, problem)))
     if not done[1]:
         far = in_time > FAR or not helped[1]
         in_steps = [shortened(steps, level.by_step, in_time / targets[1], far), steps.cut(twice)]
@@ -189,7 +193,7 @@ def shortened(steps: Steps, by_step: np.ndarray, too_large: float, far: bool) ->
         chosen[:] = True
     power = 2 * (steps.order + 1)
     with np.errstate(all="ignore"):
-        wanted = np.log2(np.maximum(by_step / np.maximum(share, TINY), 1.0) * max(too_large, 1.0) ** 2) / power
+        wanted = np.log2(np.maximum(by_step / np.maximum(share, _TINY), 1.0) * max(too_large, 1.0) ** 2) / power
     often = np.clip(np.ceil(np.nan_to_num(wanted, nan=1.0)), 1, 1 if far else _MOST_HALVINGS).astype(int)
     return steps.cut(np.where(chosen, 2**often, 1))
 

@@ -6,12 +6,15 @@ import numpy as np
 
 from ...discretize.lattice import Lattice, lattice_of
 from ...discretize.space import Space
+from ...discretize.unseen import resolved
+from ...discretize.unseen_walls import starts_of
 from ...mesh.along_lattice import mesh_along
 from ...mesh.mesh import Mesh
 from ...problem.problem import Problem
 from ...problem.shape_base import SpaceTime
 from ...progress import Progress
 from ..followed import followed
+from ..refinement import shape_of
 from ..settings import Settings
 from .level import Elements
 from .limits import Limits
@@ -23,10 +26,15 @@ SAFE = 0.5  # of the accuracy: a part of the error for what is unseen that may b
 
 
 def cut_first(problem: Problem, mesh: Mesh, elements: Elements, limits: Limits) -> Mesh:
-    """A first mesh, cut where coefficients vary between points of quadrature."""
+    """A first mesh, cut where coefficients, or initial values, vary between points of quadrature."""
     space = elements.space(problem, mesh)
-    most = _affordable(space, _FIRST[mesh.dimension], limits)
-    return followed(problem, mesh, space, max(most, mesh.cell_count), fit=False).mesh
+    most = max(_affordable(space, _FIRST[mesh.dimension], limits), mesh.cell_count)
+    mesh = followed(problem, mesh, space, most, fit=False).mesh
+    domain = problem.domain
+    begun = starts_of(problem, domain.start) if isinstance(domain, SpaceTime) else None
+    if begun is None or mesh.dimension == domain.dimension:
+        return mesh
+    return resolved(mesh, begun, space.quadrature.X, most, shape_of(problem, mesh), problem.periodic_pairs).mesh
 
 
 def pixels_of(problem: Problem, settings: Settings) -> Lattice | None:

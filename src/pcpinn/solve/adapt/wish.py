@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ...discretize.jumps import derivatives
+from ...discretize.samples import sample_points
 from ...errors import PcpinnError
 from ...mesh.generate import generate_mesh
 from ...mesh.mesh import Mesh
 from ...mesh.meshing import Meshing
+from ...mesh.onto_points import with_vertices_at
 from ...problem.problem import Problem
 from ...problem.shape_base import Domain, SpaceTime
 from ...problem.shapes import Box, Interval, Rectangle
@@ -25,6 +28,10 @@ DEGREE = {1: 3, 2: 3, 3: 2}
 # Rules with positive weights: that of order 7 on triangles has a negative one, and a mass matrix with a rough coefficient then
 # need not be positive, which blows waves up.
 QUADRATURE = {1: 7, 2: 8, 3: 5}
+_STEPS = 8  # along time as a coordinate
+_SECOND_ORDER = 1e-9  # of the other coefficients: less is no second derivative in time
+_MOST_FIRST = 6000  # cells of a first mesh that is long in time
+_SAMPLES = 16
 _OPEN = (
     "degree",
     "element",
@@ -85,13 +92,13 @@ class Wish:
 
 
 def first_mesh(problem: Problem, settings: Settings, given: Mesh | None = None, planes: PerAxis = ()) -> Mesh:
-    """A coarse mesh to begin with; the given one, or the problem's own, if there is one.
+    """A coarse mesh to begin with, with vertices at pins; the given one, or the problem's own, if there is one.
 
     Args:
         problem: the PDE.
         settings: of its meshing.
         given: a mesh to take.
-        planes: coordinates along each axis through which lines of the mesh must run; of boxes without time alone.
+        planes: coordinates along each axis through which lines of the mesh must run; of boxes alone.
     """
     domain = problem.domain
     wanted = problem.dimension if problem.over_time else domain.dimension
@@ -102,16 +109,41 @@ def first_mesh(problem: Problem, settings: Settings, given: Mesh | None = None, 
     if isinstance(domain, Mesh):
         return domain
     assert isinstance(domain, Domain)
+    mesh, pins = _generated(problem, domain, settings, planes), [pin.at for pin in problem.pins]
+    return mesh if mesh.has_time else with_vertices_at(mesh, pins, periodic=bool(problem.periodic_pairs))
+
+
+def _generated(problem: Problem, domain: Domain, settings: Settings, planes: PerAxis) -> Mesh:
     shape = domain.shape if isinstance(domain, SpaceTime) else domain
     size = shape.extent / FIRST_CELLS[shape.dimension]  # type: ignore[attr-defined]
     options = {**settings.mesh.options(), "periodic": problem.periodic_pairs, "size": size, "cells": None}
-    if any(planes) and follows_planes(domain, settings):
+    meshed = shape if problem.over_time else domain
+    if any(planes) and follows_planes(meshed, settings):
         sides = zip(*(np.asarray(b) for b in shape.bounds), planes, strict=True)
         cells = [max(int(np.ceil((b - a) / size)), 1 + len(at)) for a, b, at in sides]
-        return generate_mesh(domain, **{**options, "size": None, "cells": cells, "kinks": planes})
-    if problem.over_time:
-        return generate_mesh(shape, **options)
-    return generate_mesh(domain, steps=8 if isinstance(domain, SpaceTime) else None, **options)
+        return generate_mesh(meshed, **{**options, "size": None, "cells": cells, "kinks": planes})
+    if isinstance(meshed, SpaceTime):
+        size, steps = _with_time(problem, meshed, size)
+        return generate_mesh(meshed, **{**options, "size": size, "steps": steps})
+    return generate_mesh(meshed, **options)
+
+
+def _with_time(problem: Problem, domain: SpaceTime, size: float) -> tuple[float, int]:
+    """Size of cells and number of steps where time is a coordinate.
+
+    Where the equation is of second order in time, cells are as long as they are wide, in lengths by which the equation is the
+    same in all directions, as far as a first mesh has so many of them.
+    """
+    d = domain.shape.dimension
+    derivative = np.abs(derivatives(problem)(sample_points(problem, _SAMPLES).numpy()))
+    each = np.array([np.nan_to_num(derivative[:, :, 1 + k, :, 1 + k]).mean(axis=0).max() for k in range(d + 1)])
+    if not each[-1] > _SECOND_ORDER * each.max() or not each[:-1].min() > 0:
+        return size, _STEPS
+    span = (domain.end - domain.start) * np.sqrt(each[:-1].mean() / each[-1])
+    sides = np.ptp(np.asarray(domain.shape.bounds), axis=0)
+    cubes = _MOST_FIRST / (2 if d == 1 else 6)
+    h = max(size, float((sides.prod() * span / cubes) ** (1 / (d + 1))))
+    return min(h, domain.shape.extent / 2), max(_STEPS, int(np.ceil(span / h)))
 
 
 def follows_planes(domain: object, settings: Settings) -> bool:

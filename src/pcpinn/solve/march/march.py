@@ -34,6 +34,7 @@ from ..afford import refuse_unaffordable
 from ..build import make_mesh, make_network, make_optimiser, refuse_free
 from ..conduct import Run
 from ..settings import Settings
+from ..watching import errors_so_far, known_errors
 from .checkpoint import InsideWindow, MarchCheckpoint
 from .deadline import Deadline, MarchStopped, OutOfTime
 from .descent import DescentSolver
@@ -192,6 +193,7 @@ def march(
             u = _evaluated(marched, reference.points, progress)
         measured |= compare(u, reference, names)
         errors.finish(u)
+        history.errors = errors_so_far(u, reference, np.array([times[-1] for times, _ in windows]))
     measured |= errors.totals()
     result = own.result(
         dofs=space.size * plan.layers,
@@ -208,6 +210,7 @@ def march(
         mesh=mesh,
         preconditioner={} if kept.operator is None else kept.operator.describe(),
         errors=measured,
+        error_history=known_errors(history, measured["l2re"]),
         reference=None if reference is None else reference.describe(),
         march=_describe(reports, plan, windows, errors),
     )

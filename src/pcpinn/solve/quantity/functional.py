@@ -13,8 +13,9 @@ from torch.func import vmap
 
 from ...discretize.batches import Batch, facet_batch
 from ...discretize.finite_elements import FiniteElements
+from ...discretize.guarded import guard
 from ...discretize.places import known_boundary
-from ...discretize.pointwise import BoundaryFlux, Pointwise, guard, place_and_time, unpack
+from ...discretize.pointwise import BoundaryFlux, Pointwise, place_and_time, unpack
 from ...discretize.space import Space
 from ...errors import PcpinnError
 from ...problem.arguments import with_time

@@ -19,7 +19,6 @@ from .ground import ground_of
 from .wanted import Wanted
 
 _CELLS = 0.1  # part of the cells' contributions without signs that an error is at least
-_TINY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -64,4 +63,5 @@ class Goal:
 
 
 def _unit(value: np.ndarray) -> float:
-    return max(float(np.abs(value).max()), _TINY)
+    """What errors are divided by: the size of the quantity, in whatever units; nothing where it is zero."""
+    return float(np.abs(value).max()) or 1.0
