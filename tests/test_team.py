@@ -1,5 +1,8 @@
 """A team of one: nothing to exchange, or the same by way of torch.distributed; several are in solve/test_shared.py."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -50,3 +53,10 @@ def test_the_group_is_asked_anew(group_of_one):
     assert present_team() is ALONE
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     assert present_team() is not ALONE
+
+
+def test_a_member_ends_with_its_code_and_its_words_and_without_winding_up():
+    """What threads of a group may do while Python winds up, ending the process by SIGABRT, cannot happen."""
+    program = "import atexit, os; from pcpinn.team import end_member; atexit.register(os.abort); print('said', end=''); end_member(3)"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (3, "said")

@@ -7,9 +7,11 @@ number, to the last bit, on all of them and in every repetition.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 import torch.distributed as dist
@@ -170,6 +172,17 @@ class Processes(Team):
 def present_team() -> Team:
     """Those of torch.distributed, where it has been started; else this process on its own."""
     return _processes(id(dist.group.WORLD)) if dist.is_available() and dist.is_initialized() else ALONE
+
+
+def end_member(code: int) -> NoReturn:
+    """End this process, which was one of a group, without winding up Python.
+
+    Threads of gloo outlive the group that they served: one that lets go of its last tensor while Python winds up ends
+    the process by SIGABRT, after all work is done.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 @lru_cache(maxsize=1)

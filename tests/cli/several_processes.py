@@ -82,9 +82,7 @@ def folder(tmp_path):
 @pytest.mark.parametrize("case", members.ALL)
 def test_four_processes_find_what_one_finds(by_four, case):
     values, _ = members.values(case)
-    # conjugate gradients magnify rounding: their products agree, their iterates do so only roughly
-    tolerance = 1e-2 if "matrix-free" in case else 1e-10
-    np.testing.assert_allclose(by_four[f"{case}: values"], values, rtol=0, atol=tolerance * abs(values).max())
+    np.testing.assert_allclose(by_four[f"{case}: values"], values, rtol=0, atol=1e-10 * abs(values).max())
 
 
 @pytest.fixture(scope="module")

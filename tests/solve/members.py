@@ -7,6 +7,7 @@ import torch
 import torch.distributed as dist
 
 from pcpinn import Dirichlet, Initial, Interval, Problem, Rectangle, solve
+from pcpinn.team import end_member
 
 TEN = {"optimiser": "gauss-newton", "iterations": 10, "patience": 0}
 COMMON = {"preconditioner": "schwarz", "parts": 4, "width": 8, "depth": 2, "feature_count": 2, "device": "cpu"}
@@ -52,7 +53,8 @@ CASES = {
 MORE = {  # by `make test-together`
     "linear, exact matrix": (reaction(0.0), {**WHOLE, **TEN, "matrix": "exact"}),
     "linear, sampled": (reaction(0.0), {**WHOLE, **TEN, "sample": 60}),
-    "linear, matrix-free": (reaction(0.0), {**WHOLE, **TEN, "iterations": 4, "matrix": "matrix-free"}),
+    # one step: conjugate gradients magnify rounding a millionfold in each
+    "linear, matrix-free": (reaction(0.0), {**WHOLE, **TEN, "iterations": 1, "matrix": "matrix-free"}),
     "newton, adam": (reaction(30.0), {**WHOLE, "optimiser": "adam", "iterations": 10, "newton_iterations": 2}),
     "march, gauss-newton": (burgers(), {**MARCH, **SHORT, "iterations": 2, "head_steps": 1}),
     "march, adam": (burgers(), {**MARCH, **SHORT, "optimiser": "adam", "iterations": 4}),
@@ -78,3 +80,4 @@ if __name__ == "__main__":
     if rank == 0:
         np.savez(sys.argv[4], **found)
     dist.destroy_process_group()
+    end_member(0)

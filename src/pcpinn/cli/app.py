@@ -27,6 +27,7 @@ from ..solution.over_time import FPS, FRAMES
 from ..solution.reference import Reference
 from ..solution.verdict import USUAL_ACCURACY
 from ..solve.method import METHODS
+from ..team import end_member
 from .bench import bench_app, report
 from .conclude import answers, carry_out, conclude, say_interrupted
 from .condition import condition
@@ -56,7 +57,7 @@ from .settings import settings
 from .show import show
 from .study import study
 from .tables import read_points, write_values
-from .together import member_of_team, same_for_all
+from .together import member_of_team, same_for_all, started_by_torchrun
 
 
 class Commands(TyperGroup):
@@ -242,6 +243,15 @@ app.command()(reproduce)
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; refused input ends with one message and code 2."""
+    try:
+        _run(arguments)
+    except SystemExit as end:
+        if started_by_torchrun() and isinstance(end.code, int | None):
+            end_member(end.code or 0)
+        raise
+
+
+def _run(arguments: list[str] | None) -> None:
     console = Console(stderr=True)
     token = OUTPUT.set(Output())
     usual, before = warnings.showwarning, signal.signal(signal.SIGTERM, raise_terminated)

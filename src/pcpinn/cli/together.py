@@ -40,7 +40,7 @@ def member_of_team(arguments: Sequence[str]) -> Iterator[None]:
     Raises:
         PcpinnError: for a command that is not shared, processes that differ, or one that has died.
     """
-    if not set(_FROM_TORCHRUN) <= set(os.environ):
+    if not started_by_torchrun():
         yield
         return
     command = next((a for a in arguments if not a.startswith("-")), "")
@@ -73,6 +73,11 @@ def member_of_team(arguments: Sequence[str]) -> Iterator[None]:
     finally:
         member.stop()
         signal.signal(signal.SIGTERM, before)
+
+
+def started_by_torchrun() -> bool:
+    """Whether this process is one of several, or of one, that torchrun has started."""
+    return set(_FROM_TORCHRUN) <= set(os.environ)
 
 
 class _Member:
