@@ -57,6 +57,7 @@ def test_the_group_is_asked_anew(group_of_one):
 
 def test_a_member_ends_with_its_code_and_its_words_and_without_winding_up():
     """What threads of a group may do while Python winds up, ending the process by SIGABRT, cannot happen."""
-    program = "import atexit, os; from pcpinn.team import end_member; atexit.register(os.abort); print('said', end=''); end_member(3)"
+    program = "import atexit, os; from pcpinn.team import end_member; "
+    program += "atexit.register(os.abort); print('said', end=''); end_member(3)"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (3, "said")
