@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from ..mesh.mesh import Mesh
+from ..mesh.topology import edges_of
 from ..problem.problem import Problem
 from ..recipes import PerAxis
 from .pointwise import Pointwise
@@ -24,6 +25,7 @@ _PLANES = 20  # along an axis; more of them are a pattern that no first mesh fol
 _MOMENT = 0.437  # of the span of time, at which coefficients over time are looked at
 _OTHERS = (0.071, 0.893)  # and at which jumps must still be where they are
 _REACH = 1e-5  # of the domain: so far from a jump both sides of it are looked at
+_OF_EDGE = 1e-3  # the same, of an edge that it crosses
 _STAYS = 0.9  # of the jumps: else they move
 
 Values = Callable[[np.ndarray], np.ndarray]
@@ -152,9 +154,24 @@ def flux_jumps(problem: Problem) -> tuple[bool, PerAxis]:
     values = flux_values(problem)
     found = jumps_between(values, a, b)
     lower, upper = (np.asarray(v) for v in problem.domain.bounds)  # type: ignore[attr-defined]
-    if found is None or (problem.over_time and not _stay(values, found, axis[found.rows], lower, upper)):
+    reach = _REACH * np.eye(len(lower))[axis] * (upper - lower)
+    if found is None or (problem.over_time and not _stay(values, found, reach, lower, upper)):
         return False, ((),) * d
     return True, tuple(_planes(found, axis, line, k, float(upper[k] - lower[k])) for k in range(d))
+
+
+def crossed_edges(problem: Problem, mesh: Mesh) -> bool:
+    """Whether coefficients jump between the ends of edges of a mesh of space, and stay there over time."""
+    ends = edges_of(mesh.vertices)[0] if mesh.dimension == 2 else mesh.vertices
+    a, b = mesh.nodes[ends[:, 0]], mesh.nodes[ends[:, 1]]
+    if not problem.over_time:
+        return jumps_between(flux_values(problem), a, b) is not None
+    lower, upper = (np.asarray(v) for v in problem.domain.bounds)  # type: ignore[attr-defined]
+    t = lower[-1] + _MOMENT * (upper - lower)[-1]
+    a, b = (np.column_stack([x, np.full(len(x), t)]) for x in (a, b))
+    values = flux_values(problem)
+    found = jumps_between(values, a, b)
+    return found is not None and _stay(values, found, _OF_EDGE * (b - a), lower, upper)
 
 
 def _planes(found: Jumps, axis: np.ndarray, line: np.ndarray, k: int, extent: float) -> tuple[float, ...]:
@@ -172,10 +189,9 @@ def _planes(found: Jumps, axis: np.ndarray, line: np.ndarray, k: int, extent: fl
     return tuple(places) if len(places) <= _PLANES else ()
 
 
-def _stay(values: Values, found: Jumps, axis: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> bool:
-    """Whether jumps, found along an axis each, are at the same places at other moments."""
-    reach = np.zeros_like(found.at)
-    reach[np.arange(len(axis)), axis] = _REACH * (upper - lower)[axis]
+def _stay(values: Values, found: Jumps, reach: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> bool:
+    """Whether jumps between pairs of points are at the same places at other moments, within a reach (m, d) of each pair."""
+    reach = reach[found.rows]
     for part in _OTHERS:
         at = found.at.copy()
         at[:, -1] = lower[-1] + part * (upper - lower)[-1]

@@ -83,3 +83,29 @@ def test_a_mesh_over_time_follows_a_disk():
     assert np.abs(((pieces - 0.5) ** 2).sum(axis=1) - 0.06).max() < 1e-6
     finer = known.settled(refined_everywhere(mesh, problem))
     assert np.abs(((np.array(pieces_of(problem, finer)).reshape(-1, 2) - 0.5) ** 2).sum(axis=1) - 0.06).max() < 1e-6
+
+
+def test_a_layer_thinner_than_what_is_looked_at_first_is_followed():
+    """Half of the resistance of a rod is in a thousandth of it: a cell that is partly in the layer would conduct as it likes."""
+    at, width = 2**0.5 - 1, 1e-3
+    inner = width / (1 - width)  # as much resistance as the rest
+
+    def steady(x):
+        return (x.clamp(max=at) + (x.clamp(at, at + width) - at) / inner + x.clamp(min=at + width) - at - width) / 2
+
+    problem = pc.Problem(
+        pc.Interval(0, 1).over(0, 1),
+        density=lambda x, u: u.value,
+        flux=lambda x, u: torch.where((x[0] > at) & (x[0] < at + width), inner, 1.0) * u.grad,
+        boundary={
+            "left": pc.Dirichlet(0.0),
+            "right": pc.Dirichlet(1 - width),
+            "initial": pc.Initial(lambda x: steady(x[0])),
+        },
+    )
+    solution = pc.solve(problem, accuracy=1e-3, device="cpu")
+    x = torch.rand(2000, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    exact = steady(x[:, 0])
+    assert solution.verdict.reached
+    assert float((solution(x).detach().reshape(-1) - exact).norm() / exact.norm()) < 1e-3
+    assert len(solution.network.base.interfaces) == 2

@@ -71,11 +71,15 @@ def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progres
     def plan() -> Adapted:
         first = interfaces.first_mesh(problem, settings, wish.mesh)
         refuse_outflow(problem, first)
-        mesh = cut_first(problem, first, elements, limits)
-        settled, higher = interfaces.settled, raised(problem, wish, elements)
-        return adapt(problem, mesh, elements, target, limits, progress, wish.start, goal, settled, higher)
+        mesh, jumps = cut_first(problem, first, elements, limits), interfaces
+        if mesh is not first and wish.mesh is None:
+            jumps, mesh = jumps.on_cut(problem, mesh)
+        higher = raised(problem, wish, elements)
+        return adapt(problem, mesh, elements, target, limits, progress, wish.start, goal, jumps.settled, higher)
 
     adapted = unfinished.plan(SteadyPlan(problem, elements), plan)
+    if wish.mesh is None:
+        interfaces = interfaces.along(problem, adapted.level.mesh)
     return Trainer(problem, wish, adapted, limits, progress, goal, interfaces, unfinished).solution()
 
 

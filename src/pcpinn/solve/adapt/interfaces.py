@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...discretize.jump_facets import jump_facets
-from ...discretize.jumps import at_moment, flux_jumps, flux_values, followed_values
+from ...discretize.jumps import at_moment, crossed_edges, flux_jumps, flux_values, followed_values
 from ...discretize.onto_jumps import OntoJumps
 from ...mesh.crossed import uncrossed
 from ...mesh.mesh import Mesh
@@ -35,6 +35,23 @@ class Interfaces:
         mesh = first_mesh(problem, settings, given, self.planes)
         own = given is None and isinstance(problem.domain, Domain) and not problem.periodic_pairs
         return self.onto.fitted(mesh) if own and self.onto is not None else mesh
+
+    def on_cut(self, problem: Problem, mesh: Mesh) -> tuple[Interfaces, Mesh]:
+        """The jumps that a mesh shows whose cells were cut for them, as the two sides of a thin layer, and the mesh fitted to them.
+
+        Solids, curved cells and periodic sides stay as they are.
+        """
+        plain = mesh.dimension < 3 and not mesh.has_time and not mesh.curved and not problem.periodic_pairs
+        if not plain or not crossed_edges(problem, mesh):
+            return self, mesh
+        onto = self.onto or OntoJumps(followed_values(problem))
+        fitted = onto.fitted(mesh)
+        return (self, mesh) if fitted is mesh else (replace(self, onto=onto), fitted)
+
+    def along(self, problem: Problem, mesh: Mesh) -> Interfaces:
+        """With the jumps that the sides of cells of a mesh run along, where they were found on it alone."""
+        there = self.onto is None and len(jump_facets(flux_values(problem), mesh))
+        return replace(self, onto=OntoJumps(followed_values(problem))) if there else self
 
     def settled(self, mesh: Mesh) -> Mesh:
         """A refined mesh with its new nodes on the jumps."""

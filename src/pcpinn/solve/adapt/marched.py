@@ -76,6 +76,8 @@ def solve_over_time(
             first = jumps.first_mesh(problem, settings, wish.mesh)
             refuse_outflow(problem, first)
             mesh, begun = cut_first(problem, first, elements, limits), steps_that_see(problem, first, steps)
+            if mesh is not first and wish.mesh is None:
+                jumps, mesh = jumps.on_cut(problem, mesh)
             free = jumps.onto is None and mesh is first
             return adapt_march(problem, mesh, elements, begun, targets, limits, progress, free, jumps.settled)
         even, along = along_pixels(problem, pixels, elements, limits)
