@@ -37,7 +37,7 @@ class Interfaces:
         return self.onto.fitted(mesh) if own and self.onto is not None else mesh
 
     def on_cut(self, problem: Problem, mesh: Mesh) -> tuple[Interfaces, Mesh]:
-        """The jumps that a mesh shows whose cells were cut for them, as the two sides of a thin layer, and the mesh fitted to them.
+        """The jumps that a mesh shows whose cells were cut for them, as the sides of a thin layer, and the mesh fitted to them.
 
         Solids, curved cells and periodic sides stay as they are.
         """
