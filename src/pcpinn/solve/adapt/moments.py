@@ -6,32 +6,27 @@ step begins there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import torch
-from torch.func import vmap
 
-from ...discretize.guarded import guard
+from ...discretize.bursts import Burst, TimedData, at_moments_of, bursts_of, timed_data_of
 from ...discretize.jumps import Values, jumps_between
-from ...discretize.pointwise import BoundaryFlux, Pointwise, place_and_time
-from ...discretize.samples import data_states, sample_points
 from ...discretize.step_scheme import step_scheme
-from ...discretize.unseen import resolved
+from ...discretize.unseen import MISFIT, polynomial, resolved
 from ...mesh.mesh import Mesh
-from ...problem.arguments import takes_time
-from ...problem.conditions import Natural, evaluate
 from ...problem.problem import Problem
-from ...problem.timed import timed_data, timed_functions
 from .marches import Steps
 
-_PLACES = 6  # in the domain, and at most half as many on each boundary
+_PLACES = 3  # at random, of each kind of data, beside those of bursts
 _MOST = 300  # steps to begin with
 _USUAL = 997  # moments by which the size of each function is known, and between which jumps are looked for
 _JUMPS = 280  # at most; more of them are a pattern that no first steps follow
 _BEFORE = 2e-13  # of the span: so far before a jump the next step begins, so that a step sees one side of it alone
 _SAME = 1e-6  # of the span: steps do not end so near to a jump
+_GROWTH = 4.0  # of steps away from a burst
 
 
 def steps_that_see(problem: Problem, mesh: Mesh, steps: Steps) -> Steps:
@@ -44,22 +39,46 @@ def steps_that_see(problem: Problem, mesh: Mesh, steps: Steps) -> Steps:
         mesh: of space.
         steps: to begin with.
     """
-    values = _over_time(problem, mesh, float(steps.times[0]), float(np.ptp(steps.times)))
-    if values is None:
+    start, span = float(steps.times[0]), float(np.ptp(steps.times))
+    found = [(data, bursts_of(data, start, span)) for data in timed_data_of(problem, mesh)]
+    if not found:
         return steps
-    steps = replace(steps, times=_with_jumps(values, steps.times))
-    count = len(steps.times) - 1
-    line = Mesh(steps.times[:, None], np.column_stack([np.arange(count), np.arange(1, count + 1)]), {})
+    bursts = [burst for _, own in found for burst in own]
+    at = [(data, place) for data, own in found for place in (*data.places[:_PLACES], *(b.place for b in own))]
+    moments = np.sort(np.append(start + span * np.linspace(0, 1, _USUAL), [b.moment for b in bursts]))
+    values = _over_time(at, moments)
     X = step_scheme(steps.scheme, steps.order).nodes[None]
-    found = resolved(line, values, X, _MOST)
-    return steps if found.unseen.any() else replace(steps, times=np.sort(found.mesh.nodes[:, 0]))
+    steps = replace(steps, times=_with_jumps(values, steps.times, moments))
+    times = _about(bursts, steps.times, X)
+    line = Mesh(times[:, None], np.column_stack([np.arange(len(times) - 1), np.arange(1, len(times))]), {})
+    cut = resolved(line, values, X, _MOST)
+    return steps if cut.unseen.any() else replace(steps, times=np.sort(cut.mesh.nodes[:, 0]))
 
 
-def _with_jumps(values: Values, times: np.ndarray) -> np.ndarray:
-    """Times of steps, with those of jumps among them."""
+def _about(bursts: Sequence[Burst], times: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Times of steps, with shorter ones about bursts that these do not see."""
+    start, end, span = float(times[0]), float(times[-1]), float(np.ptp(times))
+    for burst in bursts:
+        step = int(np.clip(np.searchsorted(times, burst.moment) - 1, 0, len(times) - 2))
+        length = times[step + 1] - times[step]
+        nodes = times[step] + length * X[0]
+        part = (burst.moment - times[step]) / length
+        if abs(burst.top - polynomial(X, np.array([[part]]))[0] @ burst.at(nodes)) <= MISFIT * burst.height:
+            continue
+        away, more = burst.width(span), []
+        while away < span:
+            more += [burst.moment - away, burst.moment + away]
+            away *= _GROWTH
+        new = np.array([t for t in more if start < t < end and np.abs(times - t).min() > _SAME * span])
+        if len(new) and len(times) + len(new) <= _MOST:
+            times = np.sort(np.append(times, new))
+    return times
+
+
+def _with_jumps(values: Values, times: np.ndarray, moments: np.ndarray) -> np.ndarray:
+    """Times of steps, with those of jumps between moments among them."""
     start, span = float(times[0]), float(np.ptp(times))
-    moments = start + span * np.linspace(0, 1, _USUAL)[:, None]
-    found = jumps_between(lambda t: values(t)[:, :, 0], moments[:-1], moments[1:])
+    found = jumps_between(lambda t: values(t)[:, :, 0], moments[:-1, None], moments[1:, None])
     if found is None:
         return times
     at = np.sort((found.at[:, 0] - start) / span) - _BEFORE
@@ -72,74 +91,18 @@ def _with_jumps(values: Values, times: np.ndarray) -> np.ndarray:
     return start + span * np.sort(np.concatenate([others[far], at]))
 
 
-def _over_time(problem: Problem, mesh: Mesh, start: float, duration: float) -> Values | None:
-    """(m, 1) moments -> (m, v, 2): all that depends on time at some places, each in units of its own; None without any."""
-    functions = [*_inside(problem), *_on_walls(problem, mesh)]
-    if not functions:
-        return None
+def _over_time(at: Sequence[tuple[TimedData, torch.Tensor]], moments: np.ndarray) -> Values:
+    """(m, 1) moments -> (m, v, 2): data at places, each in units of its own, known from some moments."""
 
-    def at(t: np.ndarray) -> np.ndarray:
-        moments = torch.from_numpy(np.ascontiguousarray(t[:, 0]))
-        found = [np.asarray(f(moments)).reshape(len(t), -1) for f in functions]
-        return np.nan_to_num(np.concatenate(found, axis=1), posinf=0.0, neginf=0.0)
+    def plain(t: np.ndarray) -> np.ndarray:
+        own = torch.from_numpy(np.ascontiguousarray(t[:, 0]))
+        return np.concatenate([data.at(at_moments_of(place, own)).numpy() for data, place in at], axis=1)
 
-    sizes = np.abs(at(start + duration * np.linspace(0, 1, _USUAL)[:, None])).max(axis=0)
+    sizes = np.abs(plain(moments[:, None])).max(axis=0)
     sizes = np.where(sizes > 0, sizes, 1.0)
 
     def values(t: np.ndarray) -> np.ndarray:
-        found = at(t) / sizes
+        found = plain(t) / sizes
         return np.stack([found, np.zeros_like(found)], axis=2)
 
     return values
-
-
-def _inside(problem: Problem) -> list[Callable[[torch.Tensor], torch.Tensor]]:
-    """Source, flux and density as functions of moments (m,), at some places."""
-    if not timed_functions(problem):
-        return []
-    x = sample_points(problem, _PLACES)
-    pointwise = Pointwise(problem, strong=True)
-
-    def function(place: torch.Tensor, state: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
-        return lambda t: pointwise.evaluate(_at(place, t), state.expand(len(t), -1, -1))
-
-    return [function(place[:-1], state) for place, state in zip(x, data_states(problem, x), strict=True)]
-
-
-def _on_walls(problem: Problem, mesh: Mesh) -> list[Callable[[torch.Tensor], torch.Tensor]]:
-    """Data of conditions that depend on time, at some places of their boundaries."""
-    result: list[Callable[[torch.Tensor], torch.Tensor]] = []
-    for name, by_field in problem.conditions.items():
-        facets = mesh.boundaries.get(name, np.empty((0, mesh.dimension), dtype=np.int64))
-        some = facets[np.unique(np.linspace(0, len(facets) - 1, _PLACES // 2).astype(int))] if len(facets) else facets
-        places = torch.from_numpy(mesh.nodes[some].mean(axis=1)) if len(some) else torch.empty((0, mesh.dimension))
-        for value in (v for condition in by_field.values() for v in timed_data(condition)):
-            result += [_data(value, place) for place in places]
-        if any(isinstance(c, Natural) and takes_time(c.function) for c in by_field.values()):
-            result += [_flux(problem, name, place) for place in places]
-    return result
-
-
-def _data(value: Callable[..., object], place: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
-    def at_point(p: torch.Tensor) -> torch.Tensor:
-        return torch.as_tensor(evaluate(value, *place_and_time(p, True)), dtype=p.dtype).reshape(-1)
-
-    return lambda t: guard(vmap(at_point), _at(place, t))
-
-
-def _flux(problem: Problem, boundary: str, place: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Natural conditions, with a normal along the diagonal: it matters only when they change."""
-    flux = BoundaryFlux(problem, boundary)
-    normal = torch.zeros(len(place) + 1, dtype=torch.float64)
-    normal[:-1] = len(place) ** -0.5
-    state = data_states(problem, sample_points(problem, 1))
-
-    def values(t: torch.Tensor) -> torch.Tensor:
-        return flux.evaluate(_at(place, t), normal.expand(len(t), -1), state.expand(len(t), -1, -1))
-
-    return values
-
-
-def _at(place: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
-    """(m, d + 1) a place at moments (m,)."""
-    return torch.cat([place.expand(len(t), -1), t[:, None]], dim=1)
