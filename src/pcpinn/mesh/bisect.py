@@ -162,3 +162,15 @@ def split_at_longest(heights: np.ndarray, dimension: int) -> Children:
     owner = np.concatenate([part.parent for part in whole])
     order = np.argsort(owner, kind="stable")
     return Children(np.concatenate([part.local for part in whole])[order], owner[order])
+
+
+def evened_out(mesh: Mesh, ratio: float) -> Mesh:
+    """An interval's mesh, cut until no cell is more than `ratio` times as long as one beside it."""
+    while True:
+        length = np.ptp(mesh.nodes[mesh.vertices, 0], axis=1)
+        shortest = np.full(len(mesh.nodes), np.inf)
+        np.minimum.at(shortest, mesh.vertices, length[:, None])
+        wanted = length > ratio * shortest[mesh.vertices].min(axis=1)
+        if not wanted.any():
+            return mesh
+        mesh = bisected(mesh, wanted)[0]

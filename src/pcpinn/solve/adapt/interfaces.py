@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from ...discretize.jump_facets import jump_facets
 from ...discretize.jumps import at_moment, crossed_edges, flux_jumps, flux_values, followed_values
 from ...discretize.onto_jumps import OntoJumps
+from ...mesh.bisect import evened_out
 from ...mesh.crossed import uncrossed
 from ...mesh.mesh import Mesh
 from ...problem.problem import Problem
@@ -15,6 +16,7 @@ from ...recipes import PerAxis
 from ..settings import Settings
 from .wish import first_mesh
 
+_RATIO = 3.0  # of the lengths of cells beside each other, where a layer between two jumps is thin
 _MOST = 4000  # pieces of interfaces that a network measures its distance from
 
 
@@ -33,8 +35,9 @@ class Interfaces:
     def first_mesh(self, problem: Problem, settings: Settings, given: Mesh | None = None) -> Mesh:
         """A coarse mesh to begin with, fitted to the jumps where it is made here; one that is given stays as it is."""
         mesh = first_mesh(problem, settings, given, self.planes)
-        own = given is None and isinstance(problem.domain, Domain) and not problem.periodic_pairs
-        return self.onto.fitted(mesh) if own and self.onto is not None else mesh
+        if given is not None or not isinstance(problem.domain, Domain) or problem.periodic_pairs or self.onto is None:
+            return mesh
+        return _evened(self.onto.fitted(mesh))
 
     def on_cut(self, problem: Problem, mesh: Mesh) -> tuple[Interfaces, Mesh]:
         """The jumps that a mesh shows whose cells were cut for them, as the sides of a thin layer, and the mesh fitted to them.
@@ -46,7 +49,7 @@ class Interfaces:
             return self, mesh
         onto = self.onto or OntoJumps(followed_values(problem))
         fitted = onto.fitted(mesh)
-        return (self, mesh) if fitted is mesh else (replace(self, onto=onto), fitted)
+        return (self, mesh) if fitted is mesh else (replace(self, onto=onto), _evened(fitted))
 
     def along(self, problem: Problem, mesh: Mesh) -> Interfaces:
         """With the jumps that the sides of cells of a mesh run along, where they were found on it alone."""
@@ -60,6 +63,11 @@ class Interfaces:
     def kinks(self, mesh: Mesh) -> PerAxis:
         """The planes that cut no cell: the network gets the distance from them as inputs."""
         return uncrossed(mesh, self.planes)
+
+
+def _evened(mesh: Mesh) -> Mesh:
+    """The units of a network are as far apart as cells are: beside a thin layer there must be some that are not far wider."""
+    return evened_out(mesh, _RATIO) if mesh.dimension == 1 and not mesh.has_time else mesh
 
 
 def interfaces_of(problem: Problem) -> Interfaces:
