@@ -6,7 +6,8 @@ Sources, coefficients and boundary data are compared at very many places, each a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -27,6 +28,8 @@ _INSIDE, _ON_WALLS = 1_000_000, 200_000  # places
 _AT_ONCE = 100_000
 _STRETCHES = 24  # of the span of time: the largest burst of each is looked at more closely
 _COUNT = 16  # bursts of each kind of data, at most
+_PLACES = 3  # at random, of each kind of data
+_FEW = 6  # moments of bursts at which all of space is looked at
 _SMALL = 1e-3  # of the largest of its kind: less is none
 _ROUNDING = 1e-9  # of the value itself
 _CLIMBS, _ABOUT = 20, 64  # rounds of looking for the top of a burst, and points of each
@@ -89,6 +92,52 @@ class Burst:
         return float(away[min(over[-1] + 1, len(away) - 1)]) if len(over) else span
 
 
+@dataclass(frozen=True)
+class Timed:
+    """Data over time, with its bursts.
+
+    Attributes:
+        data: with a few places.
+        bursts: the largest first.
+    """
+
+    data: TimedData
+    bursts: tuple[Burst, ...]
+
+
+def timed(problem: Problem, mesh: Mesh) -> tuple[Timed, ...]:
+    """All data of a problem that depend on time; looked at once for each problem, on the first mesh of space that is given."""
+    return _looked_at(_Same(problem, mesh))
+
+
+def burst_moments(problem: Problem, mesh: Mesh) -> list[float]:
+    """Moments of the largest bursts, a few."""
+    bursts = [burst for one in timed(problem, mesh) for burst in one.bursts]
+    return [burst.moment for burst in sorted(bursts, key=lambda burst: -burst.share)[:_FEW]]
+
+
+class _Same:
+    """A problem, known by being the same object."""
+
+    def __init__(self, problem: Problem, mesh: Mesh) -> None:
+        self.problem, self.mesh = problem, mesh
+
+    def __hash__(self) -> int:
+        return id(self.problem)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.problem is self.problem
+
+
+@lru_cache(maxsize=4)
+def _looked_at(same: _Same) -> tuple[Timed, ...]:
+    start, end = (float(b[-1]) for b in same.problem.domain.bounds)  # type: ignore[attr-defined]
+    return tuple(
+        Timed(replace(data, places=data.places[:_PLACES].clone()), tuple(bursts_of(data, start, end - start)))
+        for data in timed_data_of(same.problem, same.mesh)
+    )
+
+
 def timed_data_of(problem: Problem, mesh: Mesh) -> list[TimedData]:
     """All that depends on time: source, flux and density inside; values, fluxes and coefficients on walls.
 
@@ -144,7 +193,8 @@ def bursts_of(data: TimedData, start: float, span: float) -> list[Burst]:
     shares = {one: found[0] / largest[one[1]] for one, found in best.items()}
     counted = [one for one in best if shares[one] > _SMALL and best[one][0] > _ROUNDING * sizes[one[1]]]
     chosen = sorted(counted, key=lambda one: -shares[one])[:_COUNT]
-    return [Burst(data, one[1], *_climbed(data, one[1], best[one], start, span), shares[one]) for one in chosen]
+    few = replace(data, places=data.places[:_PLACES].clone())
+    return [Burst(few, one[1], *_climbed(data, one[1], best[one], start, span), shares[one]) for one in chosen]
 
 
 def _climbed(

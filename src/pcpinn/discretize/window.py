@@ -18,6 +18,7 @@ from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import ENDS
 from ..problem.problem import Problem
 from ..problem.timed import timed_values
+from .bursts import burst_moments
 from .constraints import Constraints, find_constraints
 from .equation import Nodes, distinct_points
 from .field_units import block_norms, field_of, fitting_ratios
@@ -54,7 +55,8 @@ class MarchSpace:
         problem.check_boundaries([*mesh.boundary_names, *ENDS])
         self.problem, self.mesh, self.start_time = problem, mesh, times[0]
         self.form = SpatialForm(problem, mesh, degree, quadrature, device, element)
-        self._probes = times[0] + (times[1] - times[0]) * np.array(_PROBES)
+        probes = times[0] + (times[1] - times[0]) * np.array(_PROBES)
+        self._probes = np.append(probes, [t for t in burst_moments(problem, mesh) if times[0] <= t <= times[1]])
         samples = [self.form.sample_points(float(t)) for t in self._probes]
         refuse_second(check_start(problem, torch.cat(samples)))
         self.structure = self._constraints(self._probes[0])

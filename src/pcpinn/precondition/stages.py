@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import torch
@@ -218,9 +218,9 @@ class StageSolver:
         """u -> W P^-1 (A u - b) of a window; see `window_residual`."""
         return window_residual(matrix, b, self, weights, refinement)
 
-    def on(self, matrix: WindowMatrix) -> BoundStages:
+    def on(self, matrix: WindowMatrix) -> BoundWindow:
         """P^-1 for a window whose matrix couples its steps so."""
-        return BoundStages(self, matrix)
+        return BoundWindow(self, matrix)
 
     def describe(self) -> dict[str, Any]:
         """For the report."""
@@ -234,11 +234,31 @@ class StageSolver:
         return {**facts, "setup_s": round(self.setup_s, 3)}
 
 
+class WindowInverse(Protocol):
+    """P^-1 and P^-T on (L, n) of windows, given the matrix of one."""
+
+    def apply(self, R: Tensor, matrix: WindowMatrix) -> Tensor:
+        """P^-1 R."""
+        ...
+
+    def apply_transpose(self, R: Tensor, matrix: WindowMatrix) -> Tensor:
+        """P^-T R."""
+        ...
+
+    def on(self, matrix: WindowMatrix) -> BoundWindow:
+        """The same for one window."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Facts about P."""
+        ...
+
+
 @dataclass(frozen=True)
-class BoundStages:
+class BoundWindow:
     """P^-1 and P^-T on (L, n) for one matrix: several steps in a window are coupled by it."""
 
-    solver: StageSolver
+    solver: WindowInverse
     matrix: WindowMatrix
 
     def apply(self, r: Tensor) -> Tensor:
@@ -255,7 +275,7 @@ class BoundStages:
 
 
 def window_residual(
-    matrix: WindowMatrix, b: Tensor, solver: StageSolver, weights: np.ndarray, refinement: int = 0
+    matrix: WindowMatrix, b: Tensor, solver: WindowInverse, weights: np.ndarray, refinement: int = 0
 ) -> Preconditioned:
     """u -> W P^-1 (A u - b) of a window: what its training sees.
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..discretize.bursts import bursts_of, timed_data_of
+from ..discretize.bursts import burst_moments
 from ..discretize.finite_elements import FiniteElements
 from ..discretize.jumps import Values
 from ..discretize.onto_jumps import OntoJumps
@@ -21,8 +21,7 @@ from ..mesh.mesh import Mesh
 from ..problem.problem import Problem
 from .refinement import shape_of
 
-_MOMENTS = 3  # at which coefficients over time are looked at
-_BURSTS = 6  # and moments of bursts
+_MOMENTS = 3  # at which coefficients over time are looked at, beside those of bursts
 
 
 @dataclass(frozen=True)
@@ -102,8 +101,7 @@ def _moments(problem: Problem, mesh: Mesh) -> list[float]:
         return []
     start, end = (float(b[-1]) for b in problem.domain.bounds)  # type: ignore[attr-defined]
     every = start + (end - start) * (np.arange(_MOMENTS) + 0.437) / _MOMENTS
-    bursts = [b for data in timed_data_of(problem, mesh) for b in bursts_of(data, start, end - start)]
-    return [*every.tolist(), *(b.moment for b in sorted(bursts, key=lambda b: -b.share)[:_BURSTS])]
+    return [*every.tolist(), *burst_moments(problem, mesh)]
 
 
 def work_in_cells(form: WeakForm, u: np.ndarray | None) -> np.ndarray:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from ...discretize.bursts import Burst, TimedData, at_moments_of, bursts_of, timed_data_of
+from ...discretize.bursts import Burst, TimedData, at_moments_of, timed
 from ...discretize.jumps import Values, jumps_between
 from ...discretize.step_scheme import step_scheme
 from ...discretize.unseen import MISFIT, polynomial, resolved
@@ -20,7 +20,6 @@ from ...mesh.mesh import Mesh
 from ...problem.problem import Problem
 from .marches import Steps
 
-_PLACES = 3  # at random, of each kind of data, beside those of bursts
 _MOST = 300  # steps to begin with
 _USUAL = 997  # moments by which the size of each function is known, and between which jumps are looked for
 _JUMPS = 280  # at most; more of them are a pattern that no first steps follow
@@ -40,11 +39,11 @@ def steps_that_see(problem: Problem, mesh: Mesh, steps: Steps) -> Steps:
         steps: to begin with.
     """
     start, span = float(steps.times[0]), float(np.ptp(steps.times))
-    found = [(data, bursts_of(data, start, span)) for data in timed_data_of(problem, mesh)]
+    found = timed(problem, mesh)
     if not found:
         return steps
-    bursts = [burst for _, own in found for burst in own]
-    at = [(data, place) for data, own in found for place in (*data.places[:_PLACES], *(b.place for b in own))]
+    bursts = [burst for one in found for burst in one.bursts]
+    at = [(one.data, place) for one in found for place in (*one.data.places, *(b.place for b in one.bursts))]
     moments = np.sort(np.append(start + span * np.linspace(0, 1, _USUAL), [b.moment for b in bursts]))
     values = _over_time(at, moments)
     X = step_scheme(steps.scheme, steps.order).nodes[None]

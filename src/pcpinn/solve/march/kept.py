@@ -12,6 +12,7 @@ from torch import Tensor
 from ...discretize.window import Window, WindowMatrix
 from ...precondition import Preconditioned, Schwarz
 from ...precondition.stages import Stages, StageSolver
+from ...precondition.whole_window import MOST_ROWS, WholeWindow
 from ...precondition.window_parts import WindowParts
 
 _SLOW = 0.3  # a P that leaves more than this of a correction is rebuilt
@@ -37,7 +38,7 @@ class KeptP:
         self.recipe, self.refinement, self.constant = recipe, refinement, constant
         self.built, self.stale = 0, True
         self.operator: Preconditioned | None = None
-        self._solver: StageSolver | WindowParts | None = None
+        self._solver: StageSolver | WindowParts | WholeWindow | None = None
 
     def residual(
         self, matrix: WindowMatrix, F: Tensor, U: Tensor, weights: np.ndarray, norm: Callable[[Tensor], float]
@@ -52,6 +53,8 @@ class KeptP:
             if left > _SLOW and self.built == before:
                 self._build(matrix)
                 left = self._left_by(matrix, F, norm)
+            if left > _SLOW and self.recipe == self.exact and F.numel() <= MOST_ROWS:
+                self._solver, left = WholeWindow(matrix), 0.0
             if _GOOD < left < 1:
                 refinement = max(refinement, min(_MOST_REFINED, math.ceil(math.log(_GOOD) / math.log(left))))
         self.stale = False
