@@ -22,7 +22,7 @@ from ..problem.shape_base import SpaceTime
 from ..problem.timed import timed_data, timed_functions
 from .guarded import guard
 from .pointwise import BoundaryFlux, Pointwise, place_and_time
-from .samples import data_states, sample_points
+from .samples import data_states, lengths, sample_points
 
 _INSIDE, _ON_WALLS = 1_000_000, 200_000  # places
 _AT_ONCE = 100_000
@@ -145,7 +145,7 @@ def timed_data_of(problem: Problem, mesh: Mesh) -> list[TimedData]:
         problem: over time.
         mesh: of space.
     """
-    result, state = [], data_states(problem, sample_points(problem, 1))
+    result, state = [], _state(problem)
     if timed_functions(problem):
         pointwise = Pointwise(problem, strong=True)
         places = sample_points(problem, _INSIDE // problem.components)[:, :-1]
@@ -221,6 +221,16 @@ def _climbed(
 def at_moments_of(place: Tensor, t: Tensor) -> Tensor:
     """(m, d + 1) a place at moments (m,)."""
     return torch.cat([place.expand(len(t), -1), t[:, None]], dim=1)
+
+
+def _state(problem: Problem) -> Tensor:
+    """(1, C, 2 + d) of the size of the data, with slopes also where initial values have none: else no flux would be seen."""
+    state = data_states(problem, sample_points(problem, 1))
+    length, duration = lengths(problem)
+    slope = (state[:, :, :1].abs() + (state[:, :, :1] == 0)) / length
+    slope = slope.expand_as(state[:, :, 1:]).clone()
+    slope[:, :, -1] *= length / duration
+    return torch.cat([state[:, :, :1], torch.where(state[:, :, 1:] == 0, slope, state[:, :, 1:])], dim=2)
 
 
 def _value(value: Callable[..., object]) -> Callable[[Tensor], Tensor]:

@@ -35,13 +35,15 @@ def units_of(sizes: np.ndarray, ratios: np.ndarray, nothing: float = NOTHING) ->
 
 
 def relative(equation: Equation[V, Any], v: V, u: V) -> float:
-    """||v|| / ||u||, the largest over the fields, each by its own norm."""
-    return float((equation.sizes(v) / _units(equation, u)).max())
+    """||v|| / ||u||, the largest over the fields, each by its own norm; nan where both are infinite."""
+    with np.errstate(invalid="ignore"):
+        return float((equation.sizes(v) / _units(equation, u)).max())
 
 
 def scaled_norm(equation: Equation[V, Any], v: V, u: V) -> float:
     """||v|| with each field in units of its size in u."""
-    return float(np.linalg.norm(equation.sizes(v) / _units(equation, u)))
+    with np.errstate(invalid="ignore"):
+        return float(np.linalg.norm(equation.sizes(v) / _units(equation, u)))
 
 
 def _units(equation: Equation[V, Any], u: V) -> np.ndarray:

@@ -118,3 +118,20 @@ def test_the_estimate_knows_of_a_source_that_is_switched_on():
     off = solution(points) - np.sin(np.pi * points[:, 0]) * grown
     true = np.linalg.norm(off) / np.linalg.norm(np.sin(np.pi * points[:, 0]) * grown)
     assert 0.5 * true < solution.verdict.estimate < 2 * true
+
+
+def spot(x, t, on=0.01):
+    """On a tenth of the rod for a hundredth of the time."""
+    return torch.where((x[0] > 0.66) & (x[0] < 0.76) & (t > AT) & (t < AT + on), 1.0, 0.0)
+
+
+def test_a_heater_somewhere_is_switched_on_and_off():
+    times = steps_that_see(rod(source=lambda x, t, u: -spot(x, t)), MESH, EIGHT).times
+    assert np.abs(times[:, None] - np.array([AT, AT + 0.01])).min(axis=0).max() < 1e-11
+
+
+def test_steps_beside_short_ones_are_not_far_longer():
+    """The end of a pulse would fall into a long step, which does not see it."""
+    length = np.diff(steps_that_see(rod(source=lambda x, t, u: -pulse(x, t)), MESH, EIGHT).times)
+    assert (length[1:] / length[:-1]).max() <= 4.0001
+    assert (length[:-1] / length[1:]).max() <= 4.0001

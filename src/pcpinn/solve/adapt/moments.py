@@ -16,6 +16,7 @@ from ...discretize.bursts import Burst, TimedData, at_moments_of, timed
 from ...discretize.jumps import Values, jumps_between
 from ...discretize.step_scheme import step_scheme
 from ...discretize.unseen import MISFIT, polynomial, resolved
+from ...mesh.bisect import evened_out
 from ...mesh.mesh import Mesh
 from ...problem.problem import Problem
 from .marches import Steps
@@ -26,6 +27,7 @@ _JUMPS = 280  # at most; more of them are a pattern that no first steps follow
 _BEFORE = 2e-13  # of the span: so far before a jump the next step begins, so that a step sees one side of it alone
 _SAME = 1e-6  # of the span: steps do not end so near to a jump
 _GROWTH = 4.0  # of steps away from a burst
+_RATIO = 4.0  # of the lengths of steps beside each other: a long one would not see the end of what short ones follow
 
 
 def steps_that_see(problem: Problem, mesh: Mesh, steps: Steps) -> Steps:
@@ -51,7 +53,9 @@ def steps_that_see(problem: Problem, mesh: Mesh, steps: Steps) -> Steps:
     times = _about(bursts, steps.times, X)
     line = Mesh(times[:, None], np.column_stack([np.arange(len(times) - 1), np.arange(1, len(times))]), {})
     cut = resolved(line, values, X, _MOST)
-    return steps if cut.unseen.any() else replace(steps, times=np.sort(cut.mesh.nodes[:, 0]))
+    if cut.unseen.any() or cut.mesh.cell_count == len(steps.times) - 1:
+        return steps
+    return replace(steps, times=np.sort(evened_out(cut.mesh, _RATIO).nodes[:, 0]))
 
 
 def _about(bursts: Sequence[Burst], times: np.ndarray, X: np.ndarray) -> np.ndarray:

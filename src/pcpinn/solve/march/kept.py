@@ -27,6 +27,7 @@ class KeptP:
         recipe: how to build it.
         refinement: least number of refinements.
         constant: the matrix never changes, so P needs no second look.
+        timed: its coefficients depend on time: where its stages differ much for that, P is made of all of them.
 
     Attributes:
         built: how often it was built.
@@ -34,8 +35,8 @@ class KeptP:
         operator: the last preconditioned residual.
     """
 
-    def __init__(self, recipe: Stages | Schwarz, refinement: int, constant: bool) -> None:
-        self.recipe, self.refinement, self.constant = recipe, refinement, constant
+    def __init__(self, recipe: Stages | Schwarz, refinement: int, constant: bool, timed: bool = False) -> None:
+        self.recipe, self.refinement, self.constant, self.timed = recipe, refinement, constant, timed
         self.built, self.stale = 0, True
         self.operator: Preconditioned | None = None
         self._solver: StageSolver | WindowParts | WholeWindow | None = None
@@ -53,7 +54,7 @@ class KeptP:
             if left > _SLOW and self.built == before:
                 self._build(matrix)
                 left = self._left_by(matrix, F, norm)
-            if left > _SLOW and self.recipe == self.exact and F.numel() <= MOST_ROWS:
+            if left > _SLOW and self.timed and self.recipe == self.exact and F.numel() <= MOST_ROWS:
                 self._solver, left = WholeWindow(matrix), 0.0
             if _GOOD < left < 1:
                 refinement = max(refinement, min(_MOST_REFINED, math.ceil(math.log(_GOOD) / math.log(left))))

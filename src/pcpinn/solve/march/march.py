@@ -25,6 +25,7 @@ from ...precondition.window_parts import fitted_to_levels
 from ...problem.field import component_names
 from ...problem.problem import Problem
 from ...problem.second_order import by_second_differences
+from ...problem.timed import timed_functions
 from ...progress import Progress
 from ...solution.folder import finish_run
 from ...solution.reference import ERRORS, Reference, compare
@@ -285,7 +286,8 @@ def _window_solver(
         P = replace(P, room=rooms.inverses)
     weights = np.outer(Layers(plan.steps, times).weights, space_weights(space, settings)).ravel()
     linear_part = recipe.linearisation != "newton"
-    kept = KeptP(P, P.refinement, constant=space.form.constant or linear_part)
+    timed = timed_functions(space.problem)
+    kept = KeptP(P, P.refinement, constant=space.form.constant or linear_part, timed=timed)
     if recipe.linearisation == "none":
         return DescentSolver(trainer, kept, weights, recipe.tolerance, recipe.cold_iterations, progress)
     return WindowSolver(trainer, kept, weights, recipe.tolerance, recipe.newton_iterations, linear_part)
