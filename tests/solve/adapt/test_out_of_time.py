@@ -161,7 +161,9 @@ def test_discrete_steps_that_cannot_be_solved_say_what_was_tried():
         source=lambda x, u: -(u.value**2),
         boundary={"left": pc.Neumann(0.0), "right": pc.Neumann(0.0), "initial": pc.Initial(2.0)},
     )
-    with pytest.raises(NoAnswer, match=r"tried 8 steps \(until t = 0\.\d+\), \d+ steps") as stop:
+    with pytest.raises(
+        NoAnswer, match=r"step to t = 0\.(499|5).* cannot be solved, not even one of length [0-9.]+e-"
+    ) as stop:
         pc.solve(problem, accuracy=1e-2, device="cpu")
     assert stop.value.verdict.limited_by == "time step"
 

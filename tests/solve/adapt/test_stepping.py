@@ -1,12 +1,13 @@
 """Steps whose matrices differ from stage to stage."""
 
 import numpy as np
+import pytest
 import torch
 
 import pcpinn as pc
 from pcpinn.discretize.window import MarchSpace
 from pcpinn.mesh.generate import generate_mesh
-from pcpinn.solve.adapt.stepping import march_discrete
+from pcpinn.solve.adapt.stepping import StepFailed, march_discrete
 
 
 def front(t):
@@ -40,3 +41,27 @@ def test_a_jump_of_the_conductivity_that_moves():
     x = torch.from_numpy(found.space.form.space.unknown_nodes).T
     known = exact(x, torch.ones(x.shape[1], dtype=x.dtype)).numpy()
     assert np.linalg.norm(found.values[-1] - known) < 5e-3 * np.linalg.norm(known)
+
+
+def test_steps_that_cannot_be_solved_are_halved_where_they_are():
+    """A flame, u_t = u^2 - u^3: nothing for long, then all at once, and at different moments along the rod."""
+    problem = pc.Problem(
+        pc.Interval(0, 1).over(0, 4000),
+        density=lambda x, u: u.value,
+        source=lambda x, u: u.value**3 - u.value**2,
+        boundary={
+            "left": pc.Neumann(0.0),
+            "right": pc.Neumann(0.0),
+            "initial": pc.Initial(lambda x: 5e-4 * (1 + 0.2 * x[0])),
+        },
+    )
+    space = MarchSpace(problem, generate_mesh(pc.Interval(0, 1), cells=[8]), (0.0, 4000.0), 2)
+    times = np.linspace(0, 4000, 9)
+    with pytest.raises(StepFailed):
+        march_discrete(space, "radau", 3, times)
+    found = march_discrete(space, "radau", 3, times, halving=True)
+    lengths = np.diff(found.times)
+    assert np.isin(times, found.times).all()
+    assert lengths.min() < 50
+    assert lengths[:2].min() == 500
+    assert np.allclose(found.values[-1], 1.0)

@@ -182,6 +182,14 @@ class Marches:
         base, in_space = self._march(own, steps, 0, told), self._march(finer, steps, 0, told)
         return MarchLevel(base, self._march(finer, steps, 1, told), in_space)
 
+    def solvable(self, mesh: Mesh, steps: Steps) -> Steps:
+        """Steps, those of them halved that the marches of a level could not make; the same is raised as by `level`."""
+        own, finer, told = self._begun(mesh, steps, 3, quiet=True)
+        for space, more in ((own, 0), (finer, 0), (finer, 1)):
+            times = march_discrete(space, steps.scheme, steps.order + more, steps.times, told, halving=True).times
+            steps = replace(steps, times=times)
+        return steps
+
     def _begun(
         self, mesh: Mesh, steps: Steps, marches: int, quiet: bool
     ) -> tuple[MarchSpace, MarchSpace, Callable[[int], None]]:

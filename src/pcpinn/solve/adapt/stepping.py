@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,6 +19,7 @@ from ...discretize.window import MarchSpace, Window, WindowMatrix
 from ...errors import PcpinnError
 from ...precondition.refined import RefinedSolver
 from ...precondition.stages import Stages, StageSolver
+from ...problem.timed import timed_functions
 from .linear_steps import LinearSteps
 
 _TOLERANCE = 1e-9
@@ -27,6 +27,8 @@ _STEPS = 25
 _KEPT = 12  # factors of steps of different lengths that are kept, where matrices are constant
 _RELINEARISED = 4
 _BY_KRYLOV = 1e-10
+_SHORTEST = 1e-10  # of the span: steps that are halved no more
+_GROWTH = 2.0  # from one step to the next, after one that had to be halved
 _TABLES = 8  # of interpolation that are kept
 
 
@@ -42,10 +44,6 @@ class StepFailed(PcpinnError):
         self.step, self.t = step, t
         usual = "check signs and conditions; if they are right, the solution may not exist that long"
         super().__init__(f"the step to t = {t:g} cannot be solved{why}", remedy or usual)
-
-    def after(self, failed: Sequence[tuple[int, float]]) -> StepFailed:
-        """This failure, with what was tried before: (steps, moment at which one failed) of each march."""
-        return StepFailed(self.step, self.t, f"; {tried(failed)}", self.remedy) if len(failed) > 1 else self
 
 
 def tried(failed: Sequence[tuple[int, float]]) -> str:
@@ -101,6 +99,7 @@ def march_discrete(
     order: int,
     times: np.ndarray,
     told: Callable[[int], None] | None = None,
+    halving: bool = False,
 ) -> DiscreteMarch:
     """Step through time with one-step schemes (radau, gauss).
 
@@ -109,6 +108,7 @@ def march_discrete(
         scheme, order: of the steps.
         times: (S + 1,) their ends.
         told: called with the number of each finished step; it may raise to stop.
+        halving: halve steps that cannot be solved, and grow slowly from there; the march then has more times than were given.
 
     Raises:
         StepFailed: when a step cannot be solved.
@@ -119,7 +119,12 @@ def march_discrete(
     kept: dict[float, StageSolver] = {}
     linear = LinearSteps(space) if space.form.constant else None
     last: Tensor | None = None
-    for k, (start, end) in enumerate(itertools.pairwise(times)):
+    k, least, longest = 0, _SHORTEST * float(np.ptp(times)), np.inf
+    while k < len(times) - 1:
+        start, end = float(times[k]), float(times[k + 1])
+        if end - start > 1.01 * longest:  # after steps that had to be halved
+            times = np.insert(times, k + 1, start + longest)
+            continue
         window = Window(space, Layers(steps, np.array([start, end]), k == 0), known)
         same = k > 0 and last is not None and abs((end - start) - (times[k] - times[k - 1])) < 1e-9 * (end - start)
         guess = _continued(steps, last) if same and last is not None else known.repeat(steps.order, 1)
@@ -133,8 +138,13 @@ def march_discrete(
         if U is None and same:
             kept.clear()
             U = _solve(window, known.repeat(steps.order, 1), kept)
-        if U is None or not bool(torch.isfinite(U).all()):
-            raise StepFailed(k, float(end), remedy=below_zero(space.problem, _lowest(space, known)))
+        failed = U is None or not bool(torch.isfinite(U).all())
+        if failed and halving and end - start > least:
+            longest = (end - start) / 2
+            continue
+        if U is None or failed:
+            why = f", not even one of length {end - start:.1e}" if halving else ""
+            raise StepFailed(k, float(end), why, remedy=below_zero(space.problem, _lowest(space, known)))
         if k == 0 and (start_values := space.first_values(steps, U)) is not None:
             known = start_values[None]
             values = [known.cpu().numpy()]
@@ -142,6 +152,7 @@ def march_discrete(
         values.append(U.cpu().numpy())
         if told is not None:
             told(k)
+        k, longest = k + 1, longest * _GROWTH
     return DiscreteMarch(space, steps, times, np.concatenate(values))
 
 
@@ -222,7 +233,7 @@ def _solve(window: Window, guess: Tensor, kept: dict[float, StageSolver]) -> Ten
         )
         if not found.converged and not constant:
             found = newton(window, guess, invert, _TOLERANCE, _STEPS, damped=True)
-        if not found.converged and not constant:
+        if not found.converged and not constant and timed_functions(window.space.problem):
 
             def exactly(matrix: WindowMatrix) -> Solve[Tensor]:
                 return partial(_by_krylov, matrix, _keep(kept, length, matrix).on(matrix).apply)

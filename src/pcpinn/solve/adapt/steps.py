@@ -21,6 +21,7 @@ from .trust import FIRST_TRUST, LEAST_TRUST, trust
 _BULK = 0.7
 _FEW = 0.4  # and where that is too much
 _MOST_HALVINGS = 3
+_TRIES = 6  # of marches in which a step cannot be solved
 _TINY = 1e-14
 _VALUES = 2e8  # of a march, with 4 GiB
 # Relative errors above these say that nothing is resolved yet, and not where: all cells, all steps are cut. Cells of an
@@ -91,12 +92,20 @@ def adapt_march(
             break
         except StepFailed as failure:
             failed.append((count, failure.t))
-            if len(failed) > 6 or limits.exceeded(0, mesh.dimension) is not None:
+            try:
+                if len(failed) > _TRIES:
+                    raise
+                steps = marches.solvable(mesh, steps)
+            except TooLong:
                 if not levels:
-                    raise failure.after(failed) from None
+                    raise
+                limited = "time"
+                break
+            except StepFailed:
+                if not levels:
+                    raise
                 limited = "time step"
                 break
-            steps = steps.cut(np.where(np.arange(count) >= max(0, failure.step - 1), 2, 1))
             continue
         levels.append(level)
         part = _trust(levels)
