@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -74,12 +73,15 @@ class Rows:
         return {m: mean for m, mean in found.items() if mean is not None}
 
     def seconds(self, problem: str, method: str) -> float | None:
-        """What a PINN would take: by rows of the method from the last day that has such, else by those of any method."""
+        """What a PINN would take: by the fastest row of the method from the last day that has such, else of any method.
+
+        Others were stopped and went on, or ran beside more.
+        """
         timed = [r for r in self.rows if r.method in OTHERS and r.date in self.at_once and r.train_s and r.iterations]
         own = [r for r in timed if r.method == method] or timed
         last = [r for r in own if r.date == max(o.date for o in own)]
         each = (r.train_s / r.iterations / self.at_once[r.date] / _cost(r.problem, r.method) for r in last)  # type: ignore[operator]
-        return statistics.median(each) * STEPS * _cost(problem, method) if last else None
+        return min(each) * STEPS * _cost(problem, method) if last else None
 
 
 def _read(path: Path) -> list[dict[str, str]]:

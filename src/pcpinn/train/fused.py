@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from . import graph, turns
+from .host_tables import HostTables
 
 AT_ONCE = 20  # steps in a graph: between two graphs the GPU waits for the host, a tenth of a step or so
 SOON = 5  # where the graph will not last: recording a step takes some ten times as long as the step
@@ -37,11 +38,12 @@ class Steps:
             self._sizes.append(self._sizes[-1] // 2)
         self._sizes += [1] if self._sizes[-1] > 1 else []
         self._graphs: dict[int, Callable[[], None]] = {}
+        self._tables = HostTables()
 
     def try_out(self) -> bool:
         """Warm up and capture; whether that succeeded. Weights and state are as before, either way."""
         k = self._sizes[0]
-        captured = graph.try_capture(lambda: self._steps(k), self._live, lambda: self._steps(1))
+        captured = graph.try_capture(lambda: self._steps(k), self._live, lambda: self._steps(1), self._tables)
         if captured is not None:
             self._graphs[k] = captured
         return captured is not None
@@ -55,7 +57,7 @@ class Steps:
 
     def _graph(self, k: int) -> Callable[[], None]:
         if k not in self._graphs:
-            self._graphs[k] = graph.capture(lambda: self._steps(k))
+            self._graphs[k] = graph.capture(lambda: self._steps(k), self._tables)
         return self._graphs[k]
 
     def _steps(self, k: int) -> None:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ..errors import PcpinnError
 from . import turns
+from .host_tables import HostTables
 
 
 def warm_up(work: Callable[[], None], times: int = 3) -> None:
@@ -23,8 +24,12 @@ def warm_up(work: Callable[[], None], times: int = 3) -> None:
     torch.cuda.current_stream().wait_stream(side)
 
 
-def capture(work: Callable[[], None]) -> Callable[[], None]:
+def capture(work: Callable[[], None], tables: HostTables | None = None) -> Callable[[], None]:
     """Record the work, which does not run now; each call of the result runs it, on the same memory.
+
+    Args:
+        work: what to record.
+        tables: of the host that it takes to the GPU, as its warm-up met them.
 
     Raises:
         RuntimeError: when something in the work talks to the host.
@@ -33,7 +38,7 @@ def capture(work: Callable[[], None]) -> Callable[[], None]:
     try:
         # Other threads may wait for their own work meanwhile: only what this one does can spoil the recording.
         recording = torch.cuda.graph(graph, stream=turns.recording_stream(), capture_error_mode="thread_local")
-        with recording, _nothing_collected():
+        with recording, _nothing_collected(), tables or contextlib.nullcontext():
             work()
     except BaseException:
         torch.cuda.set_stream(stream)  # a capture that fails leaves its own stream behind
@@ -54,17 +59,21 @@ def _nothing_collected() -> Iterator[None]:
 
 
 def try_capture(
-    work: Callable[[], None], live: Sequence[Tensor], first: Callable[[], None] | None = None
+    work: Callable[[], None],
+    live: Sequence[Tensor],
+    first: Callable[[], None] | None = None,
+    tables: HostTables | None = None,
 ) -> Callable[[], None] | None:
     """Warm up by `first`, or by the work itself, then record the work; None where something in it talks to the host.
 
     The tensors `live`, which the work changes, are as before, either way.
     """
     saved = [tensor.detach().clone() for tensor in live]
-    captured = None
+    captured, tables = None, tables or HostTables()
     try:
-        warm_up(first or work)
-        captured = capture(work)
+        with tables:
+            warm_up(first or work)
+        captured = capture(work, tables)
     except (RuntimeError, PcpinnError):
         with contextlib.suppress(RuntimeError):
             torch.cuda.synchronize()
