@@ -93,7 +93,7 @@ def test_a_training_by_adam_asks_within_its_steps(monkeypatch):
 
 def test_twenty_steps_in_a_graph_change_the_weights_as_one_by_one(monkeypatch):
     """A graph is replaced by the work that it would replay; warming up leaves the weights as they were."""
-    monkeypatch.setattr("pcpinn.train.graph.capture", lambda work: work)
+    monkeypatch.setattr("pcpinn.train.graph.capture", lambda work, tables: work)
     monkeypatch.setattr("pcpinn.train.graph.warm_up", lambda work: [work() for _ in range(3)])
     single, batched = (loss_of("lra", every=1, width=4, depth=1) for _ in range(2))
     adam = Adam()

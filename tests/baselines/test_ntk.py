@@ -41,7 +41,7 @@ def test_the_same_iteration_draws_the_same_probes():
 def test_replayed_weights_are_the_plain_ones(method, monkeypatch):
     """As on a GPU: captured once, with numbers of their own in each replay."""
     captured = []
-    monkeypatch.setattr("pcpinn.train.graph.capture", lambda work: captured.append(work) or work)
+    monkeypatch.setattr("pcpinn.train.graph.capture", lambda work, tables: captured.append(work) or work)
     monkeypatch.setattr("pcpinn.train.graph.warm_up", lambda work: [work() for _ in range(3)])
     plain, replayed = loss_of(method, every=5), loss_of(method, every=5)
     replayed.captures = True
@@ -56,7 +56,7 @@ def test_replayed_weights_are_the_plain_ones(method, monkeypatch):
 
 
 def test_weights_that_cannot_be_captured_change_all_the_same(monkeypatch):
-    def refuse(work):
+    def refuse(work, tables):
         raise RuntimeError("stream is capturing")
 
     monkeypatch.setattr("pcpinn.train.graph.warm_up", lambda work: work())

@@ -18,7 +18,7 @@ def replayed(monkeypatch):
     """Captured pieces of work in the order of their capture."""
     captured = []
 
-    def capture(work):
+    def capture(work, tables):
         captured.append(work)
         return work
 
@@ -120,7 +120,7 @@ def test_not_finite_goes_back_to_the_batch_that_began_well(bad, kept, rows):
 
 @pytest.mark.parametrize("error", [RuntimeError("stream is capturing"), PcpinnError("a function failed")])
 def test_a_loss_that_cannot_be_captured_leaves_no_trace(monkeypatch, error):
-    def refuse(work):
+    def refuse(work, tables):
         work()
         raise error
 

@@ -32,7 +32,9 @@ class HostTables(TorchDispatchMode):
 
 def _key(func: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
     """What distinguishes a copy from host to device from others; None for anything else."""
-    if func is not torch.ops.aten._to_copy.default or args[0].device.type != "cpu":
+    if func is not torch.ops.aten._to_copy.default:
+        return None
+    if not isinstance(args[0], Tensor) or args[0].device.type != "cpu":  # numbers in transforms come as what they are
         return None
     device = kwargs.get("device")
     if device is None or torch.device(device).type == "cpu":
