@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -27,6 +28,8 @@ def warm_up(work: Callable[[], None], times: int = 3) -> None:
 def capture(work: Callable[[], None], tables: HostTables | None = None) -> Callable[[], None]:
     """Record the work, which does not run now; each call of the result runs it, on the same memory.
 
+    The result keeps the tables: the graph reads their copies on the GPU.
+
     Args:
         work: what to record.
         tables: of the host that it takes to the GPU, as its warm-up met them.
@@ -43,7 +46,11 @@ def capture(work: Callable[[], None], tables: HostTables | None = None) -> Calla
     except BaseException:
         torch.cuda.set_stream(stream)  # a capture that fails leaves its own stream behind
         raise
-    return graph.replay
+    return partial(_replay, graph, tables)
+
+
+def _replay(graph: torch.cuda.CUDAGraph, tables: HostTables | None) -> None:
+    graph.replay()
 
 
 @contextlib.contextmanager
