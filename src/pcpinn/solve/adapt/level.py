@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...discretize.beside_walls import beside_walls
 from ...discretize.discrete_equation import DiscreteEquation
 from ...discretize.elements import ELEMENTS
 from ...discretize.field_units import units_of
@@ -155,15 +156,16 @@ class Level:
     def distances_of(self, function: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """(F,) each: relative L2 distances from a function of points (m, d) to the better and to the discrete solution.
 
-        Measured at the points of the finer space's quadrature, not only at nodes: a network may be wrong between these.
+        Measured at the points of the finer space's quadrature, and at walls: a network may be wrong between nodes.
         """
         space, quadrature = self.fine.space, self.fine.space.quadrature
         values = function(quadrature.x.reshape(-1, self.mesh.dimension)).reshape(*quadrature.dx.shape, -1)
         result = []
-        for known in (self.better, self.prolonged):
+        walls = beside_walls(space, function, (self.better, self.prolonged))
+        for known, wall in zip((self.better, self.prolonged), walls, strict=True):
             own = np.stack([values_in_cells(space, k, known) for k in range(space.components)], axis=-1)
             found = np.einsum("cq,cqk->k", quadrature.dx, (values - own) ** 2)
-            result.append(np.sqrt(by_field(space, found)) / self.units)
+            result.append(np.sqrt(by_field(space, found + wall)) / self.units)
         return result[0], result[1]
 
     @cached_property
