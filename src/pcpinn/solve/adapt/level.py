@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...discretize.beside_walls import beside_walls
 from ...discretize.discrete_equation import DiscreteEquation
@@ -197,8 +198,32 @@ class Level:
         z = self.inverses.of(matrix).apply_transpose(goal)
         r = equation.residual(self.prolonged)
         up, down = prolongation(self.coarse.space, space), prolongation(space, self.coarse.space)
-        part = np.abs(r * (z - up @ (down @ z)))
-        return to_cells(self.fine, self.mesh, part)
+        return to_cells(self.fine, self.mesh, np.abs(local_products(equation, z, r, up, down)))
+
+
+def local_products(
+    equation: DiscreteEquation,
+    z: np.ndarray,
+    r: np.ndarray,
+    up: sp.csr_matrix,
+    down: sp.csr_matrix,
+    tests: np.ndarray | None = None,
+) -> np.ndarray:
+    """(N,) products of a residual and a dual solution less its interpolant on a coarser space, which make z . r local.
+
+    Rows of conditions are no equations of the PDE: z has other units there, such as stiffnesses, and must not be interpolated.
+
+    Args:
+        equation: of the finer space, z and r (N,) of it.
+        up, down: to the finer space and back.
+        tests: (N,) a function that z is smooth beside; by default 0.
+    """
+    conditions = equation.constraints
+    dual = conditions.satisfied(z) - conditions.satisfied(np.zeros_like(z))
+    dual = dual if tests is None else dual - tests
+    own = dual - up @ (down @ dual)
+    own[conditions.constrained] = z[conditions.constrained]
+    return np.asarray(r * own)
 
 
 def to_cells(fine: FiniteElements, mesh: Mesh, part: np.ndarray) -> np.ndarray:
