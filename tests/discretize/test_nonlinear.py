@@ -12,7 +12,7 @@ from pcpinn.discretize.finite_differences import FiniteDifferences
 from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.linear_solves import Factors
 from pcpinn.discretize.newton import direct, natural_damping
-from pcpinn.discretize.nonlinear import first_linearisation, linearised_system, solve_newton
+from pcpinn.discretize.nonlinear import NotSolved, first_linearisation, linearised_system, solve_newton
 from pcpinn.discretize.slabs import TimeSlabs
 from pcpinn.discretize.system import linear_system
 from pcpinn.errors import PcpinnError
@@ -140,6 +140,15 @@ def test_what_has_no_solution_is_said():
                       {"left": Dirichlet(0.0), "right": Dirichlet(0.0)})  # fmt: skip
     with pytest.raises(PcpinnError, match="did not converge"):
         solve_newton(DiscreteEquation(FiniteElements(problem, generate_mesh(Interval(0, 1), cells=10), 2)))
+
+
+def test_a_linear_problem_whose_matrix_is_all_but_singular_is_said_to_be_one():
+    """0.0125 u'' = x u' with two layers: what is between them hangs on exp(-40), far less than rounding."""
+    problem = Problem(Interval(-1, 1), lambda x, u: 0.0125 * u.grad, lambda x, u: x[0] * u.grad[0],
+                      {"left": Dirichlet(1.0), "right": Dirichlet(2.0)})  # fmt: skip
+    with pytest.raises(NotSolved, match="all but singular: solving it again changes") as stop:
+        solve_newton(DiscreteEquation(FiniteElements(problem, generate_mesh(Interval(-1, 1), cells=80), 3)))
+    assert stop.value.sensitive
 
 
 def test_slabs_of_time():

@@ -7,6 +7,7 @@ import torch
 import pcpinn as pc
 from pcpinn.discretize.jumps import flux_values
 from pcpinn.discretize.onto_jumps import OntoJumps
+from pcpinn.discretize.space import Space
 from pcpinn.mesh.bisect import bisected
 from pcpinn.mesh.check import check_mesh
 from pcpinn.mesh.generate import generate_mesh
@@ -50,6 +51,18 @@ def test_no_cell_is_crossed_on_the_first_mesh_and_finer_ones(inside):
     half = check_mesh(fit.settled(bisected(mesh, np.arange(50))[0]))
     assert crossed(half, inside).mean() < 1e-3
     assert {name: len(rows) > 0 for name, rows in half.boundaries.items()} == {"w": True}
+
+
+def test_meshes_of_curved_domains_are_fitted_and_stay_curved():
+    """A disk in a disk: jumps run along edges, and the rim is as round as before."""
+    disk = pc.Disk((0, 0), 1.0, name="rim")
+    plain = generate_mesh(disk, size=0.25)
+    mesh = check_mesh(onto(circle).fitted(plain, disk))
+    assert crossed(plain, circle).max() > 0.2
+    assert crossed(mesh, circle).max() < 0.02
+    area = [float(Space(m, [pc.Field("u")], 2, 6).quadrature.dx.sum()) for m in (plain, mesh)]
+    assert abs(area[1] - np.pi) <= 1.01 * abs(area[0] - np.pi)
+    assert onto(circle).fitted(plain) is plain  # what is curved there is not known
 
 
 def test_middles_of_edges_follow_the_circle():

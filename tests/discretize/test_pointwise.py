@@ -11,6 +11,7 @@ from pcpinn.discretize.pointwise import BoundaryFlux, Pointwise, dirichlet_value
 from pcpinn.errors import PcpinnError
 
 SQUARE = Rectangle((0, 0), (1, 1))
+SINGLE = torch.eye(2)
 U, V = Field("u"), Field("v", components=2)
 
 
@@ -81,6 +82,16 @@ def test_flux_or_source_alone(missing):
     assert torch.all(out[..., zero] == 0)
 
 
+def test_constants_made_in_functions_have_the_precision_of_points():
+    """A number times a float32 matrix is float32: a pressure times torch.eye(2) left Newton's method nothing to converge to."""
+    state = random(3, 2, 3)
+    problem = Problem(SQUARE, lambda x, v: v.value[0] * torch.eye(2), lambda x, v: torch.tensor([0.1, 0.2]), fields=V)
+    out = Pointwise(problem).evaluate(random(3, 2), state)
+    assert torch.equal(out[:, 0, 1], state[:, 0, 0])
+    assert torch.equal(out[:, :, 0], torch.tensor([[0.1, 0.2]], dtype=torch.float64).expand(3, 2))
+    assert torch.get_default_dtype() == torch.float32
+
+
 @pytest.mark.parametrize(
     ("fields", "flux", "source", "message"),
     [
@@ -101,7 +112,8 @@ def test_flux_or_source_alone(missing):
         ("u", lambda x, u: u.grad * u.value.item(), None, "failed"),
         ("u", lambda x: x, None, "failed: TypeError"),
         ("u", lambda x, u: u.gradient, None, "failed: AttributeError: .*gradient"),
-        ("u", lambda x, u: torch.eye(2) @ u.grad, None, "failed: RuntimeError"),
+        ("u", lambda x, u: SINGLE @ u.grad, None, "failed: RuntimeError"),
+        (V, lambda x, v: v.value[0] * SINGLE, None, "flux of field 'v' was computed in single precision"),
         ("u", None, lambda x, u: 1 / 0, "source failed: ZeroDivisionError: division by zero"),
         ("u", lambda x, u: u.value, None, "flux of field 'u' is one number"),
         ("u", None, lambda x, u: u - 1, r"write u\.value"),

@@ -26,6 +26,22 @@ def flow(fields=("u", "p"), continuity="source", density=False, **more):
     )
 
 
+def test_the_pressure_of_darcys_law_is_found():
+    """q + grad p = 0 and div q = f: q has no diffusion, but its value; over time it might be a field of a wave."""
+
+    def darcy(domain, **more):
+        return pc.Problem(
+            domain,
+            fields={"q": 2, "p": 1},
+            flux=lambda x, q, p: (-p.value * torch.eye(2), None),
+            source=lambda x, q, p: (q.value, q.grad.trace() - 1.0),
+            **more,
+        )
+
+    assert multipliers(darcy(SQUARE)) == ("p",)
+    assert multipliers(darcy(SQUARE.over(0, 1), density=lambda x, q, p: (q.value, p.value))) == ()
+
+
 def three():
     """The same with components as fields of their own, and the gradient of p as a source."""
     return pc.Problem(

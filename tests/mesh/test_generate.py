@@ -37,6 +37,15 @@ def assert_conforming(mesh):
     assert len(np.unique(named, axis=0)) == len(named) == np.sum(facets.count == 1)
 
 
+@pytest.mark.parametrize("gap", [0.03, 0.01, 0.001])
+def test_thin_gaps_between_round_walls_are_meshed_without_folds(gap):
+    """Cells along a gap that is thinner than the arcs of their sides would fold over themselves."""
+    mesh = generate_mesh(Disk((0, 0), 1.0, name="a") - Disk((0.3, 0), 0.7 - gap, name="b"), size=0.25)
+    assert_conforming(mesh)
+    assert measure(mesh) == pytest.approx(math.pi * (1 - (0.7 - gap) ** 2), rel=2e-3)
+    assert mesh.cell_count < 300
+
+
 def test_structured_interval():
     mesh = generate_mesh(Interval(-1, 2), cells=6)
     np.testing.assert_allclose(mesh.nodes[:, 0], np.linspace(-1, 2, 7))

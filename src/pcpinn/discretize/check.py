@@ -67,7 +67,8 @@ def _check(what: str, evaluate: Evaluate, jacobian_of: Evaluate, x: Tensor, shap
         at = x[int(wrong.argmax())].tolist()
         raise PcpinnError(
             f"{what} is not differentiable: at x = {at} its automatic derivative is wrong by {float(wrong.max()):.1e}",
-            "use differentiable torch operations; no .detach(), no rounding",
+            "use differentiable torch operations; no .detach(), no rounding, no constant tensors of single precision "
+            "(write torch.eye(2, dtype=x.dtype), torch.tensor([...], dtype=torch.float64))",
         )
     return everywhere and all(
         torch.allclose(evaluate(s) - at_zero, _apply(jacobian, s), rtol=1e-9, atol=1e-9 * float(s.abs().max()))

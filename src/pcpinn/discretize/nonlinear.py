@@ -14,8 +14,20 @@ from ..errors import PcpinnError
 from .discrete_equation import AssembledMatrix, DiscreteEquation, not_finite
 from .equation import Matrix
 from .linear_solves import solve_sparse
-from .newton import Solve, direct, newton, sizes_in_words
+from .newton import Newton, Solve, direct, newton, sizes_in_words
 from .system import LinearSystem, linear_part
+
+
+class NotSolved(PcpinnError):
+    """No discrete solution was found.
+
+    Attributes:
+        sensitive: it is rounding that keeps it from being found: the matrix of a linear problem is all but singular.
+    """
+
+    def __init__(self, problem: str, remedy: str, sensitive: bool = False) -> None:
+        super().__init__(problem, remedy)
+        self.sensitive = sensitive
 
 
 @dataclass(frozen=True)
@@ -101,15 +113,28 @@ def solve_newton(
         steps: largest number of steps.
 
     Raises:
-        PcpinnError: when it does not converge.
+        NotSolved: when it does not converge.
     """
     if start is None:
         first = first_linearisation(equation)
         start = invert(AssembledMatrix(first.A))(first.b)
     found = newton(equation, start, invert, tolerance, steps)
     if not found.converged:
-        raise PcpinnError(
-            f"Newton's method with direct solves did not converge; relative corrections: {sizes_in_words(found.corrections)}",
-            "begin from a better guess (start=...), or approach the problem by pcpinn.continuation",
-        )
+        raise _not_solved(equation, found)
     return equation.satisfied(found.u)
+
+
+def _not_solved(equation: DiscreteEquation, found: Newton[np.ndarray]) -> NotSolved:
+    sizes = sizes_in_words(found.corrections)
+    with contextlib.suppress(PcpinnError):
+        if first_linearisation(equation).exact_at(found.u):
+            return NotSolved(
+                "the matrix of this linear problem is all but singular: "
+                f"solving it again changes the solution by {sizes} of itself",
+                "look for a resonance, or for conditions that leave a part of the solution all but free",
+                sensitive=True,
+            )
+    return NotSolved(
+        f"Newton's method with direct solves did not converge; relative corrections: {sizes}",
+        "begin from a better guess (start=...), or approach the problem by pcpinn.continuation",
+    )

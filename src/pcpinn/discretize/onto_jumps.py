@@ -8,9 +8,11 @@ import numpy as np
 
 from ..mesh.bisect import split_at_longest
 from ..mesh.mesh import Mesh
+from ..mesh.onto_walls import curved_edges
 from ..mesh.quadratic import lowest_determinants
 from ..mesh.subdivide import edge_table, subdivided
 from ..mesh.topology import edges_of, facets_of
+from ..problem.shape_base import Domain
 from .jumps import Values, jumps_between
 
 _OFF = 1e-6  # of an edge: so far from its ends jumps along it are looked for
@@ -31,18 +33,21 @@ class OntoJumps:
 
     values: Values
 
-    def fitted(self, mesh: Mesh) -> Mesh:
-        """A mesh of straight triangles, nodes moved and edges cut so that jumps run along edges; of intervals, cut at jumps."""
+    def fitted(self, mesh: Mesh, domain: Domain | None = None) -> Mesh:
+        """A mesh of triangles, nodes moved and edges cut so that jumps run along edges; of intervals, cut at jumps.
+
+        Curved triangles are fitted as straight ones, and then bent along the walls of the domain again, which must be given.
+        """
         if mesh.dimension == 1 and not mesh.has_time:
             rows, at, _ = self._crossings(mesh, edge_table(mesh).ends)
             return _cut(mesh, rows, at) if len(rows) else mesh
-        if mesh.dimension != 2 or mesh.curved or mesh.has_time:
+        if mesh.dimension != 2 or mesh.has_time or (mesh.curved and domain is None):
             return mesh
-        before = mesh
+        before, mesh = mesh, _straight(mesh)
         rows, at, part = self._crossings(mesh, edge_table(mesh).ends)
         first = len(rows)
         if not 0 < len(rows) < _MOST_CROSSED * len(edge_table(mesh).ends):
-            return mesh
+            return before
         mesh = _with_nodes_moved(mesh, edge_table(mesh).ends[rows], at, part)
         rows, at, _ = self._crossings(mesh, edge_table(mesh).ends)
         mesh = _cut(mesh, rows, at)
@@ -53,16 +58,24 @@ class OntoJumps:
             mesh = _cut(mesh, rows[bulge > _FLAT], at[bulge > _FLAT])
         if len(self._crossings(mesh, edge_table(mesh).ends)[0]) > _LEFT * first:
             return before
-        return self.settled(mesh)
+        return self.settled(mesh, domain if before.curved else None)
 
-    def settled(self, mesh: Mesh) -> Mesh:
-        """The mesh with the middles of edges along a jump moved onto it, which makes its triangles curved ones."""
+    def crossed(self, mesh: Mesh) -> bool:
+        """Whether jumps cross edges of the mesh between their ends."""
+        return len(self._crossings(mesh, edge_table(mesh).ends)[0]) > 0
+
+    def settled(self, mesh: Mesh, domain: Domain | None = None) -> Mesh:
+        """The mesh with the middles of edges along a jump moved onto it, which makes its triangles curved ones.
+
+        With a domain, the middles of edges on its curved walls are moved there, too.
+        """
         if mesh.dimension != 2 or mesh.has_time:
             return mesh
         rows, at, bulge = self._along(mesh)
-        if not len(rows) or (not mesh.curved and np.all(bulge < _BENT)):
+        on_walls, there = _on_walls(mesh, domain)
+        if not len(on_walls) and (not len(rows) or (not mesh.curved and np.all(bulge < _BENT))):
             return mesh
-        return _bent(mesh, rows, at)
+        return _bent(mesh, np.concatenate([rows, on_walls]), np.concatenate([at, there]))
 
     def _along(self, mesh: Mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Inner edges with a jump through both ends; where it passes their middles, and how far off, relative to their length."""
@@ -101,6 +114,26 @@ class OntoJumps:
             there[found.rows] = True
             at[found.rows] = found.at
         return there, at
+
+
+def _straight(mesh: Mesh) -> Mesh:
+    """With straight cells and the same corners, whose numbers may change."""
+    if not mesh.curved:
+        return mesh
+    used, cells = np.unique(mesh.vertices, return_inverse=True)
+    sides = {name: np.searchsorted(used, facets) for name, facets in mesh.boundaries.items()}
+    return Mesh(mesh.nodes[used], cells.reshape(mesh.vertices.shape), sides)
+
+
+def _on_walls(mesh: Mesh, domain: Domain | None) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the edges on curved walls, and the places (k, 2) there that their middles belong to."""
+    on = curved_edges(mesh, domain)
+    if on is None:
+        return np.zeros(0, dtype=np.int64), np.zeros((0, 2))
+    _, (_, rows) = edges_of(mesh.vertices, on.ends)
+    corners = mesh.nodes[on.ends]
+    length = np.linalg.norm(corners[:, 1] - corners[:, 0], axis=1)
+    return rows[:, 0], on.projected(np.arange(len(on.ends)), corners.mean(axis=1), length / 2)
 
 
 def _with_nodes_moved(mesh: Mesh, ends: np.ndarray, at: np.ndarray, part: np.ndarray) -> Mesh:

@@ -18,7 +18,7 @@ _POINTS = 12
 
 def multipliers(problem: Problem) -> tuple[str, ...]:
     """Names of fields p whose own equation does not contain them but first derivatives of a field u, which has diffusion of
-    its own and p, or its gradient, in its equations."""
+    its own, or in a steady problem its value (Darcy's law), and p, or its gradient, in its equations."""
     fields = problem.unknowns
     if len(fields) == 1:
         return ()
@@ -33,7 +33,8 @@ def multipliers(problem: Problem) -> tuple[str, ...]:
         of_u, of_p = there[p][:, :, u], there[u][:, :, p]
         tied = of_u[:, 0, :, space].any() or of_u[:, space, :, 0].any()
         felt = of_p[:, space, :, 0].any() or of_p[:, 0, :, space].any()
-        return bool(tied and felt and there[u, space, u, space].any())
+        own = there[u, space, u, space].any() or (not problem.over_time and there[u, 0, u, 0].any())
+        return bool(tied and felt and own)
 
     return tuple(
         f.name

@@ -9,6 +9,8 @@ from ..errors import PcpinnError
 from ..problem.problem import Problem
 from .discretisation import Discretisation
 
+_ROUNDING = 1e-13  # of the entries of a row: what assembly leaves of a sum that is zero
+
 
 def refuse_singular(A: sp.csr_matrix, discretisation: Discretisation) -> None:
     """Find the usual kernels without factorising: empty rows, and a component whose constant is never fixed."""
@@ -17,7 +19,7 @@ def refuse_singular(A: sp.csr_matrix, discretisation: Discretisation) -> None:
     scale = abs(A) @ np.ones(A.shape[1])
     for component in range(discretisation.components):
         constant = (discretisation.unknown_components == component).astype(float)
-        if (np.abs(A @ constant) <= 1e-9 * scale).all():
+        if (np.abs(A @ constant) <= _ROUNDING * scale).all():
             name = _field_of(discretisation.problem, component)
             raise singular(f"field {name!r} is fixed only up to a constant")
 

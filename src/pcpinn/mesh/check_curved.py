@@ -19,19 +19,24 @@ _NAMES = {2: "triangles", 3: "tetrahedra"}
 def check_curved(mesh: Mesh, volume: np.ndarray) -> None:
     """The map from the reference simplex must keep its orientation, and edges must agree between neighbours."""
     _check_edges_agree(mesh)
-    d, points = mesh.dimension, mesh.nodes[mesh.cells]
-    doubtful = np.flatnonzero(lowest_determinants(points, np.sign(volume)) <= 0.0)  # most cells need no sampling
-    if len(doubtful) == 0:
-        return
-    lattice = np.array([p for p in product(range(_FINE + 1), repeat=d) if sum(p) <= _FINE], dtype=float) / _FINE
-    lowest = (determinants(points[doubtful], lattice) / volume[doubtful, None]).min(axis=1)
-    folded = doubtful[lowest <= 1e-10]
+    folded, d = folded_cells(mesh, volume), mesh.dimension
     if len(folded):
-        centre = ", ".join(f"{x:.4g}" for x in points[folded[0], : d + 1].mean(axis=0))
+        centre = ", ".join(f"{x:.4g}" for x in mesh.nodes[mesh.vertices[folded[0]]].mean(axis=0))
         raise PcpinnError(
             f"{len(folded)} curved {_NAMES[d]} fold over themselves; the first is cell {folded[0]} at ({centre})",
             _REMEDY,
         )
+
+
+def folded_cells(mesh: Mesh, volume: np.ndarray) -> np.ndarray:
+    """Numbers of curved cells whose map from the reference simplex changes its orientation; volume (c,) has its sign."""
+    d, points = mesh.dimension, mesh.nodes[mesh.cells]
+    doubtful = np.flatnonzero(lowest_determinants(points, np.sign(volume)) <= 0.0)  # most cells need no sampling
+    if len(doubtful) == 0:
+        return doubtful
+    lattice = np.array([p for p in product(range(_FINE + 1), repeat=d) if sum(p) <= _FINE], dtype=float) / _FINE
+    lowest = (determinants(points[doubtful], lattice) / volume[doubtful, None]).min(axis=1)
+    return np.asarray(doubtful[lowest <= 1e-10])
 
 
 def _check_edges_agree(mesh: Mesh) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..problem.shapes import Box, Domain, Interval, Rectangle, Shape, SpaceTime
 from .axes import mesh_lines
 from .bend import bent
 from .check import check_mesh
+from .check_curved import folded_cells
 from .extrude import extrude, tensor_mesh
 from .line_mesher import mesh_line
 from .mesh import Mesh
@@ -20,6 +21,7 @@ from .netgen_mesher import mesh_shape
 from .periodic import check_pairs, match_periodic, periodic_classes
 
 _DEFAULT_CELLS = {1: 25, 2: 25, 3: 12}  # along the longest side, by the number of coordinates
+_UNFOLDINGS = 10  # meshes, each finer where the one before folds over itself
 _MOST_CELLS = 20_000_000  # more would fill the memory long before a result
 
 
@@ -91,8 +93,8 @@ def generate_mesh(
         mesh = mesh_line(shape, longest)
     else:
         fine = [(point, corner_size) for point in corners]
-        options: dict[str, Any] = {"grading": grading, "curvature": curvature, "periodic": space_pairs, "fine": fine}
-        mesh = mesh_shape(shape, longest, curved=curved and not timed, **options)
+        options: dict[str, Any] = {"grading": grading, "curvature": curvature, "periodic": space_pairs}
+        mesh = _unfolded(shape, longest, fine, {**options, "curved": curved and not timed})
         if shape.dimension == 3 and curved and not timed:
             mesh = bent(mesh, shape)
     if isinstance(domain, SpaceTime):
@@ -103,6 +105,24 @@ def generate_mesh(
     check_mesh(mesh)
     for pair in pairs:
         match_periodic(mesh, *pair)
+    return mesh
+
+
+def _unfolded(
+    shape: Shape, size: float, fine: Sequence[tuple[Sequence[float], float]], options: Mapping[str, Any]
+) -> Mesh:
+    """A mesh of a shape, finer where curved cells would fold over themselves: in gaps that are thin for cells along them."""
+    places = list(fine)
+    for _ in range(_UNFOLDINGS):
+        mesh = mesh_shape(shape, size, fine=places, **options)
+        if not mesh.curved or shape.dimension > 2:
+            break
+        corners = mesh.nodes[mesh.vertices]
+        folded = folded_cells(mesh, np.linalg.det(corners[:, 1:] - corners[:, :1]) / 2)
+        if not len(folded):
+            break
+        length = np.linalg.norm(corners[folded] - np.roll(corners[folded], 1, axis=1), axis=2).max(axis=1)
+        places += [(x.tolist(), h / 2) for x, h in zip(corners[folded].mean(axis=1), length.tolist(), strict=True)]
     return mesh
 
 

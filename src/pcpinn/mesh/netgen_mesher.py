@@ -18,6 +18,10 @@ from .topology import facets_of, rows_in
 _TO_OUR_ORDER = [0, 1, 2, 5, 3, 4]
 
 
+class NotMeshed(PcpinnError):
+    """netgen found no mesh with cells of the size that was asked for; it may with smaller ones."""
+
+
 def mesh_shape(
     shape: Shape,
     size: float,
@@ -58,7 +62,7 @@ def mesh_shape(
         if shape.dimension == 2 and curved:
             result.SecondOrder()
     except Exception as error:
-        raise PcpinnError(
+        raise NotMeshed(
             f"netgen could not mesh the domain with size {size:g}: {error}",
             "try another size, and avoid sides that almost touch",
         ) from error
@@ -85,7 +89,7 @@ def _check_complete(mesh: Mesh, volume: float, size: float) -> None:
     measured = np.abs(np.linalg.det(corners[:, 1:] - corners[:, :1])).sum() / factorial(mesh.dimension)
     named = sum(len(rows) for rows in mesh.boundaries.values())
     if named != len(facets_of(mesh.vertices).boundary) or abs(measured - volume) > 0.5 * volume:
-        raise PcpinnError(
+        raise NotMeshed(
             f"netgen could not mesh the whole domain with size {size:g}",
             "use a smaller size or a larger curvature, and avoid sides that almost touch",
         )

@@ -15,7 +15,8 @@ from pcpinn.errors import PcpinnError
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.problem.first_order import first_order
 from pcpinn.progress import Progress
-from pcpinn.solve.adapt.level import Elements, marked
+from pcpinn.solve.adapt.inverses import Inverses
+from pcpinn.solve.adapt.level import Elements, Level, marked
 from pcpinn.solve.adapt.limits import Limits
 from pcpinn.solve.adapt.marches import Steps
 from pcpinn.solve.adapt.space import adapt, discrete_solution
@@ -242,3 +243,21 @@ def test_a_single_level_is_trusted_only_where_nothing_can_be_claimed_by_it(targe
     found = adapt_march(problem, mesh, Elements(2), steps, (target, target), no_memory, Progress())
     assert (len(found.history), found.limited_by) == (1, "memory")
     assert found.trust == trusted
+
+
+def test_contributions_of_cells_do_not_depend_on_units():
+    """With a conductivity of 1e11 rows of conditions, which are no equations, have other units than those of the PDE."""
+    parts = []
+    for k in (1.0, 1e11):
+        problem = pc.Problem(
+            pc.Rectangle((0, 0), (1, 1), name="w"),
+            flux=lambda x, u, k=k: k * u.grad,
+            source=lambda x, u, k=k: -k * torch.exp(-50 * ((x[0] - 0.4) ** 2 + (x[1] - 0.6) ** 2)),
+            boundary={"w": pc.Dirichlet(lambda x: x[0] ** 2)},
+        )
+        mesh, elements = generate_mesh(problem.domain, cells=(6, 6)), Elements(2)
+        forms = elements.on(problem, mesh), elements.finer(problem, mesh)
+        u, better = (solve_newton(DiscreteEquation(form)) for form in forms)
+        found = Level(forms[0], u, forms[1], better, Inverses(forms[1])).indicators()
+        parts.append(found / found.sum())
+    np.testing.assert_allclose(parts[1], parts[0], atol=1e-6)

@@ -324,3 +324,20 @@ def test_pace(own_time):
     pace.stage("errors")
     pace.update(1, 1.0)
     assert isinstance(stop.value, PcpinnError)
+
+
+@pytest.mark.parametrize(
+    ("flux", "source", "limited_by"),
+    [
+        (1.0, lambda x, u: -50 * torch.exp(u.value), "newton"),  # Bratu's problem beyond its fold has no solution
+        (0.0125, lambda x, u: x[0] * u.grad[0], "ill-posedness"),  # what is between two layers hangs on exp(-40)
+    ],
+)
+def test_steady_problems_that_are_not_solved_end_with_a_verdict(flux, source, limited_by, tmp_path):
+    sides = {"left": pc.Dirichlet(1.0), "right": pc.Dirichlet(2.0)}
+    problem = pc.Problem(pc.Interval(-1, 1), flux=lambda x, u: flux * u.grad, source=source, boundary=sides)
+    with pytest.raises(NoAnswer) as stop:
+        pc.solve(problem, accuracy=1e-3, out=tmp_path / "run")
+    assert stop.value.verdict.reached is False
+    assert stop.value.verdict.limited_by == limited_by
+    assert not (tmp_path / "run").exists()

@@ -13,10 +13,12 @@ from ...mesh.mesh import Mesh
 from ...problem.problem import Problem
 from ...problem.shape_base import Domain
 from ...recipes import PerAxis
+from ..refinement import refined_everywhere, shape_of
 from ..settings import Settings
 from .wish import first_mesh
 
 _RATIO = 3.0  # of the lengths of cells beside each other, where a layer between two jumps is thin
+_FINEST = 4000  # cells of a first mesh that is made finer so that it can be fitted
 _MOST = 4000  # pieces of interfaces that a network measures its distance from
 
 
@@ -37,18 +39,29 @@ class Interfaces:
         mesh = first_mesh(problem, settings, given, self.planes)
         if given is not None or not isinstance(problem.domain, Domain) or problem.periodic_pairs or self.onto is None:
             return mesh
-        return _evened(self.onto.fitted(mesh))
+        return _evened(self._fitted(self.onto, mesh, problem))
+
+    def _fitted(self, onto: OntoJumps, mesh: Mesh, problem: Problem) -> Mesh:
+        """A mesh fitted to the jumps; where its cells are too large for that, as beside a thin ring, a finer one."""
+        shape, finer = shape_of(problem, mesh), mesh
+        while True:
+            fitted = onto.fitted(finer, shape)
+            if fitted is not finer:
+                return fitted
+            if mesh.dimension != 2 or 4 * finer.cell_count > _FINEST or not onto.crossed(finer):
+                return mesh
+            finer = refined_everywhere(finer, problem)
 
     def on_cut(self, problem: Problem, mesh: Mesh) -> tuple[Interfaces, Mesh]:
         """The jumps that a mesh shows whose cells were cut for them, as the sides of a thin layer, and the mesh fitted to them.
 
-        Solids, curved cells and periodic sides stay as they are.
+        Solids and periodic sides stay as they are.
         """
-        plain = mesh.dimension < 3 and not mesh.has_time and not mesh.curved and not problem.periodic_pairs
+        plain = mesh.dimension < 3 and not mesh.has_time and not problem.periodic_pairs
         if not plain or not crossed_edges(problem, mesh):
             return self, mesh
         onto = self.onto or OntoJumps(followed_values(problem))
-        fitted = onto.fitted(mesh)
+        fitted = onto.fitted(mesh, shape_of(problem, mesh))
         return (self, mesh) if fitted is mesh else (replace(self, onto=onto), _evened(fitted))
 
     def along(self, problem: Problem, mesh: Mesh) -> Interfaces:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 
+from ...discretize.beside_walls import beside_walls
 from ...discretize.discrete_equation import DiscreteEquation
 from ...discretize.elements import ELEMENTS
 from ...discretize.field_units import units_of
@@ -155,15 +157,16 @@ class Level:
     def distances_of(self, function: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """(F,) each: relative L2 distances from a function of points (m, d) to the better and to the discrete solution.
 
-        Measured at the points of the finer space's quadrature, not only at nodes: a network may be wrong between these.
+        Measured at the points of the finer space's quadrature, and at walls: a network may be wrong between nodes.
         """
         space, quadrature = self.fine.space, self.fine.space.quadrature
         values = function(quadrature.x.reshape(-1, self.mesh.dimension)).reshape(*quadrature.dx.shape, -1)
         result = []
-        for known in (self.better, self.prolonged):
+        walls = beside_walls(space, function, (self.better, self.prolonged))
+        for known, wall in zip((self.better, self.prolonged), walls, strict=True):
             own = np.stack([values_in_cells(space, k, known) for k in range(space.components)], axis=-1)
             found = np.einsum("cq,cqk->k", quadrature.dx, (values - own) ** 2)
-            result.append(np.sqrt(by_field(space, found)) / self.units)
+            result.append(np.sqrt(by_field(space, found + wall)) / self.units)
         return result[0], result[1]
 
     @cached_property
@@ -195,8 +198,32 @@ class Level:
         z = self.inverses.of(matrix).apply_transpose(goal)
         r = equation.residual(self.prolonged)
         up, down = prolongation(self.coarse.space, space), prolongation(space, self.coarse.space)
-        part = np.abs(r * (z - up @ (down @ z)))
-        return to_cells(self.fine, self.mesh, part)
+        return to_cells(self.fine, self.mesh, np.abs(local_products(equation, z, r, up, down)))
+
+
+def local_products(
+    equation: DiscreteEquation,
+    z: np.ndarray,
+    r: np.ndarray,
+    up: sp.csr_matrix,
+    down: sp.csr_matrix,
+    tests: np.ndarray | None = None,
+) -> np.ndarray:
+    """(N,) products of a residual and a dual solution less its interpolant on a coarser space, which make z . r local.
+
+    Rows of conditions are no equations of the PDE: z has other units there, such as stiffnesses, and must not be interpolated.
+
+    Args:
+        equation: of the finer space, z and r (N,) of it.
+        up, down: to the finer space and back.
+        tests: (N,) a function that z is smooth beside; by default 0.
+    """
+    conditions = equation.constraints
+    dual = conditions.satisfied(z) - conditions.satisfied(np.zeros_like(z))
+    dual = dual if tests is None else dual - tests
+    own = dual - up @ (down @ dual)
+    own[conditions.constrained] = z[conditions.constrained]
+    return np.asarray(r * own)
 
 
 def to_cells(fine: FiniteElements, mesh: Mesh, part: np.ndarray) -> np.ndarray:

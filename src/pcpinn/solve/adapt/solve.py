@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...discretize.nonlinear import NotSolved
 from ...discretize.samples import sample_points
 from ...discretize.signs import doubtful
 from ...discretize.time_orders import check_start
@@ -23,6 +24,7 @@ from ...solution.reference import Reference, compare
 from ...solution.solution import Solution
 from ..afford import refuse_unaffordable
 from ..conduct import Run
+from ..newton import NotConverged
 from ..quantity.wanted import Wanted
 from ..settings import Settings
 from ..start import Start
@@ -95,9 +97,15 @@ def solve_adaptively(
         solution = _solve(problem, wish, limits, own.progress, unfinished)
     except NoAnswer:
         raise  # what there is stays, to be resumed with more time
-    except PcpinnError:
+    except PcpinnError as error:
         if out is not None and not resume:
             shutil.rmtree(out, ignore_errors=True)
+        if isinstance(error, NotSolved | NotConverged):
+            ill_posed = doubt is not None or (isinstance(error, NotSolved) and error.sensitive)
+            found = (error.problem, error.remedy)
+            if doubt is not None:
+                found = (f"{error.problem}; {doubt.sentence}", doubt.remedy)
+            raise NoAnswer(wish.accuracy, "ill-posedness" if ill_posed else "newton", *found) from error
         raise
     result = solution.result
     if doubt is not None and solution.verdict.reached is False:

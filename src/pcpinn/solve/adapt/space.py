@@ -12,7 +12,7 @@ import numpy as np
 from ...discretize.balance import refuse_unbalanced
 from ...discretize.discrete_equation import DiscreteEquation
 from ...discretize.finite_elements import FiniteElements
-from ...discretize.nonlinear import solve_newton
+from ...discretize.nonlinear import NotSolved, solve_newton
 from ...discretize.pseudo_time import solve_pseudo_time
 from ...discretize.transfer import by_field, prolongation, squares
 from ...errors import PcpinnError, PcpinnWarning
@@ -109,6 +109,7 @@ def adapt(
             if not levels:
                 raise
             limited = "memory" if isinstance(failure, MemoryError) else "newton"
+            limited = "ill-posedness" if isinstance(failure, NotSolved) and failure.sensitive else limited
             break
         levels.append(level)
         one_mesh = all(earlier.mesh is mesh for earlier in levels)  # of which degrees alone prove nothing
@@ -202,7 +203,9 @@ def discrete_solution(
     equation = DiscreteEquation(discretisation)
     try:
         return solve_newton(equation, start, (inverses or Inverses(discretisation)).for_newton)
-    except PcpinnError:
+    except PcpinnError as failure:
+        if isinstance(failure, NotSolved) and failure.sensitive:
+            raise  # a flow has the same end
         found = solve_pseudo_time(equation, start)
         if found is None:
             raise

@@ -14,6 +14,7 @@ from ...errors import PcpinnError
 from ...mesh.generate import generate_mesh
 from ...mesh.mesh import Mesh
 from ...mesh.meshing import Meshing
+from ...mesh.netgen_mesher import NotMeshed
 from ...mesh.onto_points import with_vertices_at
 from ...problem.problem import Problem
 from ...problem.shape_base import Domain, SpaceTime
@@ -32,6 +33,7 @@ _STEPS = 8  # along time as a coordinate
 _SECOND_ORDER = 1e-9  # of the other coefficients: less is no second derivative in time
 _MOST_FIRST = 6000  # cells of a first mesh that is long in time
 _SAMPLES = 16
+_SMALLER = 3  # halvings of a size with which no mesh is found
 _OPEN = (
     "degree",
     "element",
@@ -125,7 +127,12 @@ def _generated(problem: Problem, domain: Domain, settings: Settings, planes: Per
     if isinstance(meshed, SpaceTime):
         size, steps = _with_time(problem, meshed, size)
         return generate_mesh(meshed, **{**options, "size": size, "steps": steps})
-    return generate_mesh(meshed, **options)
+    for halvings in range(_SMALLER):
+        try:
+            return generate_mesh(meshed, **{**options, "size": size / 2**halvings})
+        except NotMeshed:  # as gaps that are far thinner than cells are
+            continue
+    return generate_mesh(meshed, **{**options, "size": size / 2**_SMALLER})
 
 
 def _with_time(problem: Problem, domain: SpaceTime, size: float) -> tuple[float, int]:

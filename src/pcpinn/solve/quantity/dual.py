@@ -14,7 +14,7 @@ import torch
 
 from ...discretize.discrete_equation import DiscreteEquation
 from ...discretize.transfer import prolongation
-from ..adapt.level import Level, to_cells
+from ..adapt.level import Level, local_products, to_cells
 from .functional import Functional
 
 
@@ -23,7 +23,7 @@ class Duals:
 
     def __init__(self, level: Level) -> None:
         self.level = level
-        equation = DiscreteEquation(level.fine)
+        self._equation = equation = DiscreteEquation(level.fine)
         self._inverse = level.inverses.of(equation.linearise(level.better).A)
         self._residual = equation.residual(level.prolonged)
         coarse, fine = level.coarse.space, level.fine.space
@@ -32,15 +32,25 @@ class Duals:
 
     def contributions(self, functional: Functional) -> np.ndarray:
         """(k, c) of the cells of the coarser mesh, with their signs."""
-        level = self.level
-        u = torch.from_numpy(level.better.copy()).requires_grad_()
-        slopes = [_slope(v, u) for v in functional(level.fine, u)[0]]
+        level, slopes = self.level, self._slopes(functional)
         tests = functional.tests(level.fine) or [np.zeros(level.fine.size)] * len(slopes)
         return np.array([self._by_cell(slope, w) for slope, w in zip(slopes, tests, strict=True)])
 
+    def sizes(self, functional: Functional) -> np.ndarray:
+        """(k,) what rounding is a part of: slopes by degrees of freedom, times the largest of these by component."""
+        level, of = self.level, self.level.fine.space.unknown_components
+        largest = np.zeros(int(of.max()) + 1)
+        np.maximum.at(largest, of, np.abs(level.better))
+        return np.array([np.abs(slope) @ largest[of] for slope in self._slopes(functional)])
+
+    def _slopes(self, functional: Functional) -> list[np.ndarray]:
+        u = torch.from_numpy(self.level.better.copy()).requires_grad_()
+        return [_slope(v, u) for v in functional(self.level.fine, u)[0]]
+
     def _by_cell(self, slope: np.ndarray, w: np.ndarray) -> np.ndarray:
-        z = self._inverse.apply_transpose(slope) - w
-        return to_cells(self.level.fine, self.level.mesh, self._residual * (z - self._up @ (self._down @ z)))
+        z = self._inverse.apply_transpose(slope)
+        products = local_products(self._equation, z, self._residual, self._up, self._down, w)
+        return to_cells(self.level.fine, self.level.mesh, products)
 
 
 def _slope(value: torch.Tensor, u: torch.Tensor) -> np.ndarray:

@@ -77,7 +77,8 @@ class Ground:
         if not np.isfinite(value).all():
             raise PcpinnError("the quantity is not finite", "check its function at the points of the domain")
         parts = np.abs(self.duals.contributions(functional)).sum(axis=1)
-        found = self.safety * np.maximum(np.abs(value - own), _CELLS * parts) + error + _ROUNDING * sizes.numpy()
+        found = self.safety * np.maximum(np.abs(value - own), _CELLS * parts) + error
+        found += _ROUNDING * np.maximum(sizes.numpy(), self.duals.sizes(functional))
         how = f"{what}; corrected and judged on {self.how}"
         rows = zip(value.tolist(), found.tolist(), network.tolist(), strict=True)
         return [Quantity(v, e, how, n) for v, e, n in rows]
