@@ -11,7 +11,9 @@ from pcpinn.discretize.balance import imbalances, refuse_unbalanced
 from pcpinn.discretize.discrete_equation import DiscreteEquation
 from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.nonlinear import solve_newton
+from pcpinn.discretize.window import MarchSpace
 from pcpinn.mesh.generate import generate_mesh
+from pcpinn.solve.adapt.stepping import march_discrete
 
 SQUARE = Rectangle((0, 0), (1, 1))
 SIDES = ("left", "right", "bottom", "top")
@@ -139,3 +141,40 @@ def test_what_interpolation_leaves_unbalanced_does_not_flow_out_at_the_pin():
     assert abs(sum(one.total for one in imbalances(elements))) > 1e-6
     assert found[0][velocity] == pytest.approx(found[1][velocity], abs=1e-11)
     assert np.ptp((found[0] - found[1])[~velocity]) < 1e-9  # pressures differ by a constant
+
+
+def channel(pin, outflow=2 / np.pi):
+    """Stokes flow that starts: a profile comes in that polynomials follow roughly, another goes out."""
+    zero, speed = Dirichlet([0.0, 0.0]), lambda q: Dirichlet(lambda x, t: torch.stack([torch.sin(t) * q(x), 0 * t]))
+    boundary = {side: {"v": zero} for side in SIDES}
+    boundary |= {
+        "left": {"v": speed(lambda x: torch.sin(torch.pi * x[1]))},
+        "right": {"v": speed(lambda x: outflow * 6 * x[1] * (1 - x[1]))},
+        "initial": {"v": pc.Initial([0.0, 0.0])},
+    }
+    return Problem(
+        SQUARE.over(0, 1),
+        lambda x, v, p: (v.grad - p.value * torch.eye(2, dtype=x.dtype), None),
+        lambda x, v, p: (None, v.grad[0, 0] + v.grad[1, 1]),
+        density=lambda x, v, p: (v.value, None),
+        boundary=boundary,
+        fields=(Field("v", components=2, degree=2), Field("p", degree=1)),
+        pins=[Pin(pin, field="p")],
+    )
+
+
+def test_over_time_a_pin_fixes_a_constant_and_nothing_else():
+    mesh, found = generate_mesh(SQUARE, cells=(4, 4)), []
+    for pin in ((0.0, 0.0), (0.5, 0.5)):
+        space = MarchSpace(channel(pin), mesh, (0.0, 1.0), 2)
+        found.append(march_discrete(space, "radau", 2, np.linspace(0, 1, 4)).values)
+    off, p = found[1] - found[0], space.form.space.unknown_components == 2
+    assert np.abs(found[0][:, p]).max() > 1
+    assert np.ptp(off[1:, p], axis=1).max() < 1e-8  # without the rest spread evenly: 4e-2
+    assert np.abs(off[:, ~p]).max() < 1e-8
+
+
+def test_over_time_what_flows_in_must_flow_out():
+    mesh = generate_mesh(SQUARE, cells=(4, 4))
+    with pytest.raises(pc.PcpinnError, match=r"'p' has no solution.* add up to .* at t = "):
+        MarchSpace(channel((0.0, 0.0), outflow=0.5), mesh, (0.0, 1.0), 2)

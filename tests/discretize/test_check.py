@@ -31,6 +31,18 @@ def test_functions_outside_autograd_are_found(flux, source):
     assert "detach" in caught.value.remedy
 
 
+def test_constants_in_single_precision_are_named():
+    single = torch.tensor([3.0, -1.7])
+    with pytest.raises(PcpinnError, match="flux or source computes in single precision") as caught:
+        check(lambda x, u: u.grad - single * u.value)
+    assert "float64" in caught.value.remedy
+    assert check(lambda x, u: u.grad - single.to(x) * u.value)
+    assert check(
+        lambda x, u: u.grad - torch.tensor([3.0, -1.7]) * u.value
+    )  # made there, it has the precision of the point
+    assert check(lambda x, u: single * x[0] + u.grad)  # no more than seven digits of data
+
+
 @pytest.mark.parametrize("source", [lambda x, u: torch.round(u.value), lambda x, u: torch.round(50 * u.value) / 50])
 def test_coarse_rounding_is_refused_or_nonlinear(source):
     try:

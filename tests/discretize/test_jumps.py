@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import pcpinn as pc
-from pcpinn.discretize.jumps import flux_jumps
+from pcpinn.discretize.jumps import slope_jumps
 from pcpinn.mesh.crossed import uncrossed
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.solve.adapt.wish import first_mesh
@@ -13,7 +13,7 @@ from pcpinn.solve.linear import settings_of
 
 
 def planes(problem):
-    return flux_jumps(problem)[1]
+    return slope_jumps(problem)[1]
 
 
 def problem(coefficient, domain=None):
@@ -72,8 +72,40 @@ def over_time(coefficient):
 
 
 def test_over_time_jumps_count_that_stay():
-    there, (x, y) = flux_jumps(over_time(lambda x, t: blocks(x) * (1 + t)))
+    there, (x, y) = slope_jumps(over_time(lambda x, t: blocks(x) * (1 + t)))
     assert there
     assert x == pytest.approx([0.3], abs=1e-10)
     assert y == pytest.approx([1 / 3], abs=1e-10)
-    assert flux_jumps(over_time(lambda x, t: 1 + 9.0 * (x[0] > 0.3 * t))) == (False, ((), ()))
+    assert slope_jumps(over_time(lambda x, t: 1 + 9.0 * (x[0] > 0.3 * t))) == (False, ((), ()))
+
+
+def carried(source, density=lambda x, u: u.value, **more):
+    ends = {"left": pc.Dirichlet(0.0), "right": pc.Neumann(0.0), "initial": pc.Initial(0.0)}
+    return pc.Problem(pc.Interval(0, 1).over(0, 1), density=density, source=source, boundary=ends, **more)
+
+
+def test_without_diffusion_every_coefficient_counts():
+    def speed(x):
+        return torch.where(x[0] < 0.4, 1.0, 3.0)
+
+    assert planes(carried(lambda x, u: speed(x) * u.grad[0]))[0] == pytest.approx((0.4,))
+    assert planes(carried(lambda x, u: u.grad[0], lambda x, u: speed(x) * u.value))[0] == pytest.approx((0.4,))
+    heat = carried(lambda x, u: speed(x) * u.grad[0], flux=lambda x, u: u.grad)
+    assert slope_jumps(heat) == (False, ((),))  # curvature jumps, slopes do not
+
+
+def test_only_equations_without_diffusion():
+    """Voltage and current: that of the voltage has diffusion here, that of the current has not."""
+
+    def jump(x, at):
+        return torch.where(x[0] < at, 1.0, 2.0)
+
+    line = pc.Problem(
+        pc.Interval(0, 1).over(0, 1),
+        fields=("v", "i"),
+        density=lambda x, v, i: (jump(x, 0.2) * v.value, jump(x, 0.7) * i.value),
+        flux=lambda x, v, i: (v.grad, None),
+        source=lambda x, v, i: (i.grad[0], v.grad[0]),
+        boundary={"initial": {"v": pc.Initial(0.0), "i": pc.Initial(0.0)}},
+    )
+    assert planes(line)[0] == pytest.approx((0.7,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,10 @@ import torch
 
 from ..errors import PcpinnError
 from ..problem.problem import Problem
+from .constraints import Constraints
 from .discretisation import Discretisation
+from .space import Space
+from .spatial_form import SpatialForm
 from .transfer import mass_times
 from .weak_form import WeakForm
 
@@ -39,13 +43,40 @@ def imbalances(discretisation: Discretisation) -> list[Imbalance]:
     problem = discretisation.problem
     if not problem.pins or problem.over_time or discretisation.name != "fem":
         return []
-    constraints, size, result = discretisation.constraints, discretisation.size, []
+    constraints = discretisation.constraints
+    states = [torch.from_numpy(constraints.satisfied(u)) for u in _states(constraints, discretisation.size)]
+    residuals = [discretisation.residual(u).numpy() for u in states]
+    return _found(problem, np.asarray(discretisation.unknown_components), constraints, residuals)
+
+
+def imbalances_at(form: SpatialForm, constraints: Constraints, t: float) -> list[Imbalance]:
+    """Those of a march at a moment, with the constraints of then."""
+    if not form.problem.pins:
+        return []
+    states = _states(constraints, form.size)
+    values = [torch.from_numpy(constraints.satisfied(u))[None] for u in states]
+    rates = [torch.from_numpy(u)[None] for u in states[::-1]]
+    at, device = np.array([t]), form.device
+    residuals = [
+        form.residual(at, v.to(device), r.to(device))[0].cpu().numpy() for v, r in zip(values, rates, strict=True)
+    ]
+    return _found(form.problem, form.space.unknown_components, constraints, residuals)
+
+
+def _states(constraints: Constraints, size: int) -> list[np.ndarray]:
+    """(N,) three states of the size of the data, the first of them zero."""
     random = np.random.default_rng(0)
     unit = float(np.abs(constraints.value).max(initial=0.0)) or 1.0
-    states = [np.zeros(size), unit * random.normal(size=size), unit * random.normal(size=size)]
-    residuals = [discretisation.residual(torch.from_numpy(constraints.satisfied(u))).numpy() for u in states]
+    return [np.zeros(size), unit * random.normal(size=size), unit * random.normal(size=size)]
+
+
+def _found(
+    problem: Problem, components: np.ndarray, constraints: Constraints, residuals: Sequence[np.ndarray]
+) -> list[Imbalance]:
+    """By residuals (N,) in three states, the first of them zero inside."""
+    result = []
     for name, component in sorted(_pinned(problem)):
-        own = np.flatnonzero(discretisation.unknown_components == component)
+        own = np.flatnonzero(components == component)
         prescribed = np.isin(own, constraints.constrained[constraints.master < 0]).sum()
         if prescribed > len(problem.pins):
             continue  # given on a boundary, too
@@ -63,11 +94,17 @@ def refuse_unbalanced(discretisation: Discretisation) -> None:
     Raises:
         PcpinnError: with the part that is missing.
     """
-    for found in imbalances(discretisation):
+    refuse_all(imbalances(discretisation))
+
+
+def refuse_all(found_: Sequence[Imbalance], when: str = "") -> None:
+    """The same of those that were found; `when` says at which moment."""
+    for found in found_:
         if found.flow and abs(found.total) > _BALANCED * found.flow:
             raise PcpinnError(
                 f"the equation of {found.name!r} has no solution: its source and boundary data add up to {-found.total:.3g} "
-                f"({abs(found.total) / found.flow:.0%} of all that flows), which has to be 0 where no condition gives its value",
+                f"{when}({abs(found.total) / found.flow:.0%} of all that flows), which has to be 0 where no condition gives "
+                "its value",
                 "balance source and conditions (the integral of the source over the domain is that of flux . n over its "
                 "boundary), or give values with Dirichlet or Robin somewhere; a pin fixes a constant and nothing else",
             )
@@ -83,13 +120,15 @@ def spread_evenly(discretisation: Discretisation) -> np.ndarray | None:
     if not found:
         return None
     assert isinstance(discretisation, WeakForm)
-    result = np.zeros(discretisation.size)
-    for one in found:
-        constant = np.zeros(discretisation.size)
-        constant[one.own] = 1.0
-        share = mass_times(discretisation.space, constant)
-        result -= one.total * share / share.sum()
-    return result
+    return np.asarray(-sum(one.total * even_share(discretisation.space, one.own) for one in found))
+
+
+def even_share(space: Space, own: np.ndarray) -> np.ndarray:
+    """(N,) parts of a whole that is spread evenly over the domain, for the equations of some degrees of freedom."""
+    constant = np.zeros(space.size)
+    constant[own] = 1.0
+    share = mass_times(space, constant)
+    return np.asarray(share / share.sum())
 
 
 def _pinned(problem: Problem) -> set[tuple[str, int]]:

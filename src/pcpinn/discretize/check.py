@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
+from .narrowed import refuse_narrowed
 from .pointwise import BoundaryFlux, Pointwise
 
 _STEP = 1e-6
@@ -64,11 +65,11 @@ def _check(what: str, evaluate: Evaluate, jacobian_of: Evaluate, x: Tensor, shap
     wrong = (tangent - difference).abs().flatten(1).amax(1) / scale
     # A kink (|u|, max) may be hit by a few points; a broken derivative is wrong at most of them.
     if (wrong > _TOLERANCE).float().mean() > 0.5:
+        refuse_narrowed(what, lambda: evaluate(state))
         at = x[int(wrong.argmax())].tolist()
         raise PcpinnError(
             f"{what} is not differentiable: at x = {at} its automatic derivative is wrong by {float(wrong.max()):.1e}",
-            "use differentiable torch operations; no .detach(), no rounding, no constant tensors of single precision "
-            "(write torch.eye(2, dtype=x.dtype), torch.tensor([...], dtype=torch.float64))",
+            "use differentiable torch operations; no .detach(), no rounding",
         )
     return everywhere and all(
         torch.allclose(evaluate(s) - at_zero, _apply(jacobian, s), rtol=1e-9, atol=1e-9 * float(s.abs().max()))

@@ -15,6 +15,7 @@ from ..recipes import PerAxis
 from .pointwise import Pointwise
 from .samples import data_states, sample_points
 
+_FEW = 12  # points at which is seen which equations have diffusion
 _LINES, _PLACES = 16, 600  # along each axis
 _BISECTIONS = 36
 _CHANGE = 1e-3  # of the size of all values, within a thousandth of a millionth of the domain
@@ -96,13 +97,34 @@ def flux_values(problem: Problem) -> Values:
     return values
 
 
+def slope_values(problem: Problem) -> Values:
+    """(m, d) -> (m, v) coefficients whose jumps make slopes of a solution jump: those of the flux, and of equations without
+    diffusion, such as Maxwell's or pure transport, all others too."""
+    derivative, d = derivatives(problem), problem.dimension
+    x = sample_points(problem, _FEW).numpy()
+    diffuses = (derivative(x)[:, :, 1 : 1 + d, :, 1 : 1 + d] != 0).any(axis=(0, 2, 3, 4)) if len(x) else True
+
+    def values(x: np.ndarray) -> np.ndarray:
+        J = derivative(x)
+        carried = J[:, ~np.broadcast_to(diffuses, J.shape[1])]
+        others = (carried[:, :, 0], carried[:, :, -1]) if problem.over_time else (carried[:, :, 0],)
+        return np.concatenate([part.reshape(len(x), -1) for part in (J[:, :, 1 : 1 + d], *others)], axis=1)
+
+    return values
+
+
 def followed_values(problem: Problem) -> Values:
-    """(m, d) -> (m, v) what meshes follow: coefficients of the flux, over time those of the density too, as they are inside the
-    span of time."""
+    """(m, d) -> (m, v) what meshes follow: coefficients that make slopes jump, over time those of all densities too, as they are
+    inside the span of time."""
+    slopes = slope_values(problem)
     if not problem.over_time:
-        return flux_values(problem)
-    derivative = at_moment(problem, derivatives(problem))
-    return lambda x: derivative(x)[:, :, 1:].reshape(len(x), -1)
+        return slopes
+    derivative = derivatives(problem)
+
+    def values(x: np.ndarray) -> np.ndarray:
+        return np.concatenate([slopes(x), derivative(x)[:, :, -1].reshape(len(x), -1)], axis=1)
+
+    return at_moment(problem, values)
 
 
 def at_moment(problem: Problem, values: Values, part: float = _MOMENT) -> Values:
@@ -142,8 +164,8 @@ def neighbours(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray, np
     return np.concatenate(firsts), np.concatenate(seconds), np.concatenate(axes), np.concatenate(numbers)
 
 
-def flux_jumps(problem: Problem) -> tuple[bool, PerAxis]:
-    """Whether a coefficient of the flux jumps; and for each axis the coordinates c of planes x_i = c that it jumps across.
+def slope_jumps(problem: Problem) -> tuple[bool, PerAxis]:
+    """Whether a coefficient jumps that makes slopes jump; and for each axis the coordinates c of the planes x_i = c of such.
 
     Over time the axes are those of space, and jumps that move are none.
     """
@@ -151,7 +173,7 @@ def flux_jumps(problem: Problem) -> tuple[bool, PerAxis]:
     d = problem.dimension if problem.over_time else a.shape[1]
     own = axis < d
     a, b, axis, line = a[own], b[own], axis[own], line[own]
-    values = flux_values(problem)
+    values = slope_values(problem)
     found = jumps_between(values, a, b)
     lower, upper = (np.asarray(v) for v in problem.domain.bounds)  # type: ignore[attr-defined]
     reach = _REACH * np.eye(len(lower))[axis] * (upper - lower)
@@ -165,11 +187,11 @@ def crossed_edges(problem: Problem, mesh: Mesh) -> bool:
     ends = edges_of(mesh.vertices)[0] if mesh.dimension == 2 else mesh.vertices
     a, b = mesh.nodes[ends[:, 0]], mesh.nodes[ends[:, 1]]
     if not problem.over_time:
-        return jumps_between(flux_values(problem), a, b) is not None
+        return jumps_between(slope_values(problem), a, b) is not None
     lower, upper = (np.asarray(v) for v in problem.domain.bounds)  # type: ignore[attr-defined]
     t = lower[-1] + _MOMENT * (upper - lower)[-1]
     a, b = (np.column_stack([x, np.full(len(x), t)]) for x in (a, b))
-    values = flux_values(problem)
+    values = slope_values(problem)
     found = jumps_between(values, a, b)
     return found is not None and _stay(values, found, _OF_EDGE * (b - a), lower, upper)
 

@@ -72,5 +72,6 @@ def solve_krylov(
     """A^-1 b by GMRES with a preconditioner's `apply`, started from P^-1 b; None if `steps` do not reach the tolerance."""
     n = len(b)
     P = spla.LinearOperator((n, n), matvec=apply)
-    u, failed = spla.gmres(A, b, x0=apply(b), M=P, rtol=tolerance, atol=0.0, restart=steps, maxiter=5)
+    with np.errstate(all="ignore"):  # what is not finite is no solution
+        u, failed = spla.gmres(A, b, x0=apply(b), M=P, rtol=tolerance, atol=0.0, restart=steps, maxiter=5)
     return None if failed or not np.isfinite(u).all() else u

@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.func import jacfwd, jvp, vmap
 
 from ..errors import PcpinnError
@@ -330,11 +329,6 @@ def _shaped(part: Any, shape: tuple[int, ...], x: Tensor, label: str, over_time:
     if not isinstance(part, Tensor):
         raise PcpinnError(
             f"{label} returned a {type(part).__name__}", "return a torch tensor or a number, not NumPy or a list"
-        )
-    if part.ndim and x.dtype == torch.float64 and part.dtype == torch.float32 and is_functorch_wrapped_tensor(part):
-        raise PcpinnError(
-            f"{label} was computed in single precision, since a constant tensor in it has that",
-            "make constant tensors float64: torch.eye(2, dtype=x.dtype), torch.tensor([...], dtype=torch.float64)",
         )
     if part.shape != shape:
         if part.ndim == 0 and label.startswith("flux") and shape[-1] > 1:

@@ -18,6 +18,7 @@ from ..mesh.mesh import Mesh
 from ..mesh.slab_mesh import ENDS
 from ..problem.problem import Problem
 from ..problem.timed import timed_values
+from .balance import even_share, imbalances_at, refuse_all
 from .bursts import burst_moments
 from .constraints import Constraints, find_constraints
 from .equation import Nodes, distinct_points
@@ -67,6 +68,7 @@ class MarchSpace:
         identified[c[slaves]] = master[slaves]
         self.form.prepare(identified, (c[slaves], master[slaves]), self._probes)
         self.device = self.form.device
+        self._spread = self._unbalanced()
         self.constrained = torch.from_numpy(c).to(self.device)
         self.repeats = torch.from_numpy(np.where(slaves, master, c)).to(self.device)
         self.is_slave = torch.from_numpy(slaves).to(self.device)
@@ -146,6 +148,30 @@ class MarchSpace:
             A = self.form.to_scipy(by_value + by_rate / self._duration)
             self._ratios = fitting_ratios(block_norms(A, self.field, free))
         return self._ratios
+
+    def _unbalanced(self) -> list[tuple[Tensor, Tensor]]:
+        """Of pinned fields that are known only up to a constant: their degrees of freedom, and (n,) even shares of a whole."""
+        if not self.problem.pins:
+            return []
+        found = [imbalances_at(self.form, self._constraints(float(t)), float(t)) for t in self._probes]
+        for t, some in zip(self._probes, found, strict=True):
+            refuse_all(some, f"at t = {t:.4g} ")
+        shares = [
+            (torch.from_numpy(one.own), torch.from_numpy(even_share(self.form.space, one.own))) for one in found[0]
+        ]
+        return [(own.to(self.device), share.to(self.device)) for own, share in shares]
+
+    def spread(self, times: np.ndarray, values: Tensor, rates: Tensor) -> Tensor | None:
+        """(Q, n) what makes equations of pinned fields add up to zero, as `spread_evenly` says; None where nothing is to be.
+
+        Args:
+            times: (Q,) moments.
+            values, rates: (Q, n) then, of which those on the boundary matter.
+        """
+        if not self._spread:
+            return None
+        R = self.form.residual(times, values, rates)
+        return -torch.stack([R[:, own].sum(1)[:, None] * share for own, share in self._spread]).sum(0)
 
     def prescribed(self, t: float) -> Tensor:
         """Values (c,) of the constrained degrees of freedom at a moment."""
@@ -242,8 +268,20 @@ class Window:
     def with_conditions(self, result: Tensor, U: Tensor) -> Tensor:
         """A residual (L, n) at U (L, n), in place, with the rows of constrained degrees of freedom."""
         c, repeats, slave = self.space.constrained, self.space.repeats, self.space.is_slave
+        if self._spread is not None:
+            result += self._spread
         result[:, c] = U[:, c] - torch.where(slave, U[:, repeats], self.prescribed)
         return result
+
+    @cached_property
+    def _spread(self) -> Tensor | None:
+        """(L, n) what makes equations of pinned fields add up to zero with the values that are prescribed."""
+        own = torch.where(self.space.is_slave, 0.0, self.prescribed)
+        every = torch.cat([self.known, self.known.new_zeros(len(own), self.space.size)])
+        every[-len(own) :, self.space.constrained] = own
+        values, rates = self._table("value") @ every, self._table("slope") @ every
+        found = self.space.spread(self.layers.moments, values, rates)
+        return None if found is None else self._table("test") @ found
 
     def linearise(self, U: Tensor) -> WindowMatrix:
         """F'(U)."""

@@ -12,7 +12,7 @@ import pcpinn as pc
 from pcpinn.errors import PcpinnError
 from pcpinn.progress import Progress
 from pcpinn.solution.no_answer import NoAnswer
-from pcpinn.solve.adapt import accuracy, marched
+from pcpinn.solve.adapt import accuracy, first_march, marched
 from pcpinn.solve.adapt.limits import Limits
 from pcpinn.solve.adapt.pace import Pace, TooSlow
 from pcpinn.solve.adapt.sizes import Round, Size, next_size
@@ -114,6 +114,12 @@ def test_steps_of_networks_that_cannot_be_solved_are_named(monkeypatch):
     with pytest.raises(NoAnswer, match="steps cannot be solved: a network with 16, 8 steps: Newton's method") as stop:
         pc.solve(heat(), accuracy=1e-2, device="cpu")
     assert stop.value.verdict.limited_by == "time step"
+    lowest = []
+    monkeypatch.setattr(first_march, "below_zero", lambda problem, values: lowest.append(values) or "clamp it")
+    with pytest.raises(NoAnswer) as stop:
+        pc.solve(heat(), accuracy=1e-2, device="cpu")
+    assert stop.value.remedy == "clamp it"
+    assert lowest[0].shape == (1,)
 
 
 def test_failures_of_the_finest_plan_leave_a_coarser_answer(monkeypatch):

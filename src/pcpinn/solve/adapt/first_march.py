@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+from ...discretize.wellposed import below_zero
 from ...errors import PcpinnError
 from ...progress import Progress
 from ...solution.no_answer import NoAnswer
@@ -60,11 +61,13 @@ def first_march(
         raise NoAnswer(asked, "memory", f"a march of networks: {least.problem}", least.remedy) from least
     _, first = failed[0]
     discrete = f"; discrete marches: {tried(adapted.failed)}" if adapted.failed else ""
+    usual = "allow more time for shorter steps (time_limit=...), or shorten the span"
+    base = adapted.level.base
     raise NoAnswer(
         asked,
         "time step",
         f"steps cannot be solved: a network with {', '.join(str(n) for n, _ in failed)} steps: {first.problem}{discrete}",
-        "check signs and conditions; if they are right, allow more time for shorter steps (time_limit=...), or shorten the span",
+        below_zero(base.space.problem, base.lowest) or f"check signs and conditions; if they are right, {usual}",
     ) from first
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...discretize.jump_facets import jump_facets
-from ...discretize.jumps import at_moment, crossed_edges, flux_jumps, flux_values, followed_values
+from ...discretize.jumps import at_moment, crossed_edges, followed_values, slope_jumps, slope_values
 from ...discretize.onto_jumps import OntoJumps
 from ...mesh.bisect import evened_out
 from ...mesh.crossed import uncrossed
@@ -66,7 +66,7 @@ class Interfaces:
 
     def along(self, problem: Problem, mesh: Mesh) -> Interfaces:
         """With the jumps that the sides of cells of a mesh run along, where they were found on it alone."""
-        there = self.onto is None and len(jump_facets(flux_values(problem), mesh))
+        there = self.onto is None and len(jump_facets(slope_values(problem), mesh))
         return replace(self, onto=OntoJumps(followed_values(problem))) if there else self
 
     def settled(self, mesh: Mesh) -> Mesh:
@@ -84,12 +84,12 @@ def _evened(mesh: Mesh) -> Mesh:
 
 
 def interfaces_of(problem: Problem) -> Interfaces:
-    """The jumps of the coefficients of the flux; over time, those that stay where they are."""
-    there, planes = flux_jumps(problem)
+    """The jumps of coefficients that make slopes jump; over time, those that stay where they are."""
+    there, planes = slope_jumps(problem)
     return Interfaces(planes, OntoJumps(followed_values(problem))) if there else Interfaces()
 
 
 def pieces_of(problem: Problem, mesh: Mesh) -> PerAxis:
-    """The sides of cells of a mesh of space across which the flux jumps, for the network; none where they are very many."""
-    found = jump_facets(at_moment(problem, flux_values(problem)), mesh)
+    """The sides of cells of a mesh of space across which slopes jump, for the network; none where they are very many."""
+    found = jump_facets(at_moment(problem, slope_values(problem)), mesh)
     return tuple(map(tuple, found.reshape(len(found), mesh.dimension**2).tolist())) if len(found) <= _MOST else ()

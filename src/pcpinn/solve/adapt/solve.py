@@ -8,7 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from ...discretize.check import check_pointwise
 from ...discretize.nonlinear import NotSolved
+from ...discretize.pointwise import Pointwise
 from ...discretize.samples import sample_points
 from ...discretize.signs import doubtful
 from ...discretize.time_orders import check_start
@@ -17,6 +21,7 @@ from ...environment import available_memory
 from ...errors import PcpinnError
 from ...mesh.mesh import Mesh
 from ...problem.problem import Problem
+from ...problem.shape_base import SpaceTime
 from ...progress import Progress
 from ...solution.folder import finish_run, read_mesh_arrays, settle_run
 from ...solution.no_answer import NoAnswer
@@ -65,7 +70,14 @@ def solve_adaptively(
         if f"run.{key}" in settings.asked:
             raise PcpinnError(f"{key} has no effect here: {why}", f"leave {key} out, or fix everything: accuracy=None")
     refuse_ill_posed(problem)
-    check_start(problem, sample_points(problem, _POINTS))
+    x = sample_points(problem, _POINTS)
+    check_start(problem, x)
+    if (
+        isinstance(problem.domain, SpaceTime) and problem.over_time and len(x)
+    ):  # a march would find it when its plan is made
+        check_pointwise(
+            Pointwise(problem), torch.cat([x[:, :-1], torch.full_like(x[:, -1:], problem.domain.start)], dim=1)
+        )
     own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record, resume=resume)
     asked = as_asked(problem, settings.to_dict(), None if quantity is None else quantity.label)
     own.facts[ASKED] = asked

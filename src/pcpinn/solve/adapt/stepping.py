@@ -76,6 +76,11 @@ class DiscreteMarch:
             self._tables[key] = self.scheme.interpolation(places)
         return self._tables[key] @ self.values[first : first + m + 1]
 
+    @property
+    def lowest(self) -> np.ndarray:
+        """(C,) least value of each component."""
+        return lowest(self.space, self.values)
+
     @cached_property
     def _tables(self) -> dict[bytes, np.ndarray]:
         return {}
@@ -144,7 +149,7 @@ def march_discrete(
             continue
         if U is None or failed:
             why = f", not even one of length {end - start:.1e}" if halving else ""
-            raise StepFailed(k, float(end), why, remedy=below_zero(space.problem, _lowest(space, known)))
+            raise StepFailed(k, float(end), why, remedy=below_zero(space.problem, lowest(space, known.cpu().numpy())))
         if k == 0 and (start_values := space.first_values(steps, U)) is not None:
             known = start_values[None]
             values = [known.cpu().numpy()]
@@ -156,10 +161,10 @@ def march_discrete(
     return DiscreteMarch(space, steps, times, np.concatenate(values))
 
 
-def _lowest(space: MarchSpace, values: Tensor) -> np.ndarray:
-    """(C,) least value of each component."""
+def lowest(space: MarchSpace, values: np.ndarray) -> np.ndarray:
+    """(C,) least value of each component, of time levels (k, n)."""
     component = space.form.space.unknown_components
-    return np.array([values[0].cpu().numpy()[component == c].min() for c in range(space.components)])
+    return np.array([values[:, component == c].min() for c in range(space.components)])
 
 
 def _continued(steps: StepScheme, last: Tensor) -> Tensor:
