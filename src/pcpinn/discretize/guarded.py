@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
+from .constants import ConstantsLike
 
 R = TypeVar("R")
 
@@ -52,22 +52,8 @@ _REMEDIES = (
 
 def guard(function: Callable[..., R], *args: Tensor) -> R:
     """Run the user's functions; turn whatever they raise into a message that names the cause."""
-    with called("a function of the problem (flux, source, density or condition)"), _constants_like(args[0]):
+    with called("a function of the problem (flux, source, density or condition)"), ConstantsLike(args[0]):
         return function(*args)
-
-
-@contextmanager
-def _constants_like(x: Tensor) -> Iterator[None]:
-    """Constants that the user's functions make, such as torch.eye(2), have the precision of the points.
-
-    A number of the state times one in single precision would be of single precision.
-    """
-    usual = torch.get_default_dtype()
-    torch.set_default_dtype(x.dtype)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(usual)
 
 
 @contextmanager
