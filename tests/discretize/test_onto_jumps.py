@@ -52,6 +52,16 @@ def test_no_cell_is_crossed_on_the_first_mesh_and_finer_ones(inside):
     assert {name: len(rows) > 0 for name, rows in half.boundaries.items()} == {"w": True}
 
 
+def test_points_of_an_edge_along_a_jump_are_on_either_side_of_it_by_rounding():
+    def tilted(x):
+        return np.cos(0.4) * x[0] + np.sin(0.4) * x[1] - 0.75
+
+    plain = generate_mesh(pc.Rectangle((0, 0), (1, 1)), size=0.125)
+    mesh = check_mesh(onto(tilted).fitted(plain))
+    assert crossed(mesh, tilted).max() < 1e-9
+    assert mesh.cell_count < 1.1 * plain.cell_count
+
+
 def test_middles_of_edges_follow_the_circle():
     mesh = onto(circle).fitted(generate_mesh(SQUARE, size=0.25))
     assert mesh.curved
