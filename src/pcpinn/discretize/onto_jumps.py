@@ -96,7 +96,7 @@ class OntoJumps:
         return rows[inside], found.at[inside], part[inside]
 
     def _lies_along(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """(m,) whether edges from a to b (m, 2) have a jump through both ends: rounding decides on which side points between are."""
+        """(m,) whether edges from a to b (m, 2) have a jump through both ends: points between are beside it by rounding alone."""
         reach = _ACROSS * np.column_stack([a[:, 1] - b[:, 1], b[:, 0] - a[:, 0]])
         return np.asarray(self._across(a, reach)[0] & self._across(b, reach)[0])
 
