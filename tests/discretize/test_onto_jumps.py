@@ -65,6 +65,16 @@ def test_meshes_of_curved_domains_are_fitted_and_stay_curved():
     assert onto(circle).fitted(plain) is plain  # what is curved there is not known
 
 
+def test_points_of_an_edge_along_a_jump_are_on_either_side_of_it_by_rounding():
+    def tilted(x):
+        return np.cos(0.4) * x[0] + np.sin(0.4) * x[1] - 0.75
+
+    plain = generate_mesh(pc.Rectangle((0, 0), (1, 1)), size=0.125)
+    mesh = check_mesh(onto(tilted).fitted(plain))
+    assert crossed(mesh, tilted).max() < 1e-9
+    assert mesh.cell_count < 1.1 * plain.cell_count
+
+
 def test_middles_of_edges_follow_the_circle():
     mesh = onto(circle).fitted(generate_mesh(SQUARE, size=0.25))
     assert mesh.curved

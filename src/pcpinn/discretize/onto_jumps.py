@@ -104,7 +104,14 @@ class OntoJumps:
         rows = found.rows
         part = np.einsum("ei,ei->e", found.at - a[rows], along[rows]) / (along[rows] ** 2).sum(axis=1)
         inside = (part > 10 * _OFF) & (part < 1 - 10 * _OFF)
+        if mesh.dimension == 2:
+            inside &= ~self._lies_along(a[rows], b[rows])
         return rows[inside], found.at[inside], part[inside]
+
+    def _lies_along(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """(m,) whether edges from a to b (m, 2) have a jump through both ends: points between are beside it by rounding alone."""
+        reach = _ACROSS * np.column_stack([a[:, 1] - b[:, 1], b[:, 0] - a[:, 0]])
+        return np.asarray(self._across(a, reach)[0] & self._across(b, reach)[0])
 
     def _across(self, x: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(m,) whether there is a jump between x - reach and x + reach; and (m, 2) where, else x."""
