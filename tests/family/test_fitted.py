@@ -172,3 +172,12 @@ def test_refused():
         pc.solve(stirrings(), matrix="gram", **few)
     with pytest.raises(pc.PcpinnError, match="hidden weights of the branch"):
         pc.solve(stirrings(), network="trunk-branch", depth=1, width=20, branch_width=20_000, branch_depth=1, **few)
+
+
+def test_trunks_see_corners():
+    """Features beside coordinates are inputs of the trunk's units, too."""
+    choices = CHOICES | {"corners": [(0.0, 0.0)], "corner_size": 0.1, "accuracy": None, "time_limit": 60.0}
+    run = FamilyRun(stirrings(), family_settings(stirrings(), None, choices))
+    assert run.settings.loss.name == "spanned"
+    assert run.answers.units.weight.shape[1] == 2 + 3
+    assert run.loss.trunk_error < 1e-2

@@ -47,6 +47,10 @@ def test_slopes_are_those_of_a_polynomial(system):
     assert float(weights @ x[:, 0]) == pytest.approx(size)  # 1 in the mean
 
 
+def scaled(x):
+    return torch.stack([x[:, 0] - 1, 2 * x[:, 1] - 1], 1)
+
+
 def spanned(system, function, count=24):
     places = torch.as_tensor(system.nodes.points)[torch.as_tensor(system.nodes.point_of)]
     z = torch.linspace(-1, 1, count, dtype=torch.float64)[:, None]
@@ -64,18 +68,17 @@ def spanned(system, function, count=24):
 def test_answers_choose_their_units(function, kind):
     system = square()
     span = spanned(system, function)
-    units = first_units(system, span, 60, ("tanh", "sin"), 0)
+    units = first_units(system, span, scaled, 60, ("tanh", "sin"), 0)
     assert units.activation == kind
     assert units.weight.shape == (60, 2)
     nodes = torch.as_tensor(system.nodes.points)
-    scaled = torch.stack([nodes[:, 0] - 1, 2 * nodes[:, 1] - 1], 1)
     root = system.weights.sqrt()[:, None].numpy()
-    table = np.column_stack([units.at(scaled).numpy(), np.ones(len(nodes))]) * root
+    table = np.column_stack([units.at(scaled(nodes)).numpy(), np.ones(len(nodes))]) * root
     wanted = (span.sizes[:, None] * span.V).T.numpy() * root
     left = wanted - table @ np.linalg.lstsq(table, wanted, rcond=1e-9)[0]
     assert np.linalg.norm(left) < 0.05 * np.linalg.norm(wanted)  # untrained, at all nodes
     assert units.left == pytest.approx(np.linalg.norm(left) / np.linalg.norm(wanted), rel=1)
-    (only,) = {first_units(system, span, 60, (k,), 0).left > units.left for k in {"tanh", "sin"} - {kind}}
+    (only,) = {first_units(system, span, scaled, 60, (k,), 0).left > units.left for k in {"tanh", "sin"} - {kind}}
     assert only
 
 
@@ -102,3 +105,20 @@ def test_a_pursuit_knows_what_each_wave_takes_off():
         assert float(gain[at]) == pytest.approx(left(known) - left(new), rel=1e-6)
         rows.take(at)
         known = new
+
+
+def test_units_that_see_features_too():
+    """Beside coordinates they have no weight there, or begin anywhere; where coordinates are not what is seen, anywhere."""
+    system = square()
+    span = spanned(system, lambda x, k: torch.sin((12 + 4 * k) * x[:, 0] - 5 * x[:, 1]))
+
+    def more(x):
+        return torch.cat([scaled(x), x.norm(dim=1, keepdim=True)], 1)
+
+    units = first_units(system, span, more, 60, ("tanh", "sin"), 0)
+    assert units.weight.shape == (60, 3)
+    assert units.activation == "sin"
+    assert not units.weight[:, 2].any()
+    other = first_units(system, span, lambda x: torch.sin(x), 60, ("tanh", "sin"), 0)
+    assert other.weight.shape == (60, 2)
+    assert other.left > units.left

@@ -6,11 +6,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from torch import Tensor
+
 from ..errors import PcpinnError
 from ..network.trunk_branch import TrunkBranch
 from ..network.trunk_solve import TrunkSolve
 from ..precondition.auto_lu import AutoLU
 from ..progress import Progress
+from ..solve.build import make_network
 from ..solve.settings import Settings
 from ..train import Adam, GaussNewton
 from .anchors import Anchors, Values
@@ -250,6 +253,15 @@ def _spanning(
         count *= THRICE
 
 
+def _seen_by(system: AnySystem, settings: Settings) -> Callable[[Tensor], Tensor]:
+    """Places (n, d) -> what the hidden units of a trunk see there."""
+    own = settings.network.of_one()
+    trunk = settings.with_recipe("network", TrunkBranch(**{k: getattr(own, k) for k in own.schema()}, branch_depth=0))
+    assert isinstance(system.family, Family)
+    encode: Callable[[Tensor], Tensor] = make_network(system.family.base, system.form.mesh, trunk, parameters=1).encode
+    return encode
+
+
 def _branch_width(numbers: int, answers: int) -> int:
     """As wide as answers can tell; along one parameter they tell twice as much, being as dense as it takes."""
     if numbers == 1:
@@ -281,15 +293,16 @@ def _with_span(
     if asks_for(settings, "network"):
         settings = _optimised(_asked(settings, span), system.family.count)
         own = settings.network
-        units = first_units(system, span, own.width, (own.activation,), settings.run.seed)
+        units = first_units(system, span, _seen_by(system, settings), own.width, (own.activation,), settings.run.seed)
         return Choice(settings, choice.why, replace(span, units=units))
     left, most = _LEFT * asked, min(_WIDTHS[1], len(system.nodes.points) // _POINTS)
     each = max(_UNITS_FEW, _UNITS_PER_AXIS * system.form.mesh.dimension) if few else _UNITS
     width = min(max(math.ceil(each * span.count), _WIDTHS[0]), most)
-    units = first_units(system, span, width, _ACTIVATIONS, settings.run.seed)
+    plain = settings.with_recipe("network", replace(NETWORK, width=width, depth=1))
+    units = first_units(system, span, _seen_by(system, plain), width, _ACTIVATIONS, settings.run.seed)
     while few and units.left > _UNTRAINED * left and 2 * width <= most:
         width *= 2
-        units = first_units(system, span, width, _ACTIVATIONS, settings.run.seed)
+        units = first_units(system, span, _seen_by(system, plain), width, _ACTIVATIONS, settings.run.seed)
     span, activation = replace(span, units=units), units.activation
     if span.reduced is not None:
         sizes = span.reduced.sizes_of()

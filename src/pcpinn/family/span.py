@@ -17,11 +17,11 @@ LEAST = 0.05  # of a field's usual size: where it is smaller, relative errors do
 
 @dataclass(frozen=True)
 class Units:
-    """Hidden units of one layer: activation(weight x + bias) at places x in the box scaled to [-1, 1].
+    """Hidden units of one layer: activation(weight x + bias) of what they see of places: scaled coordinates, features.
 
     Attributes:
         activation: its name.
-        weight, bias: (w, d), (w,).
+        weight, bias: (w, inputs), (w,).
         left: relative error with which they fit what they were chosen for.
     """
 
@@ -31,7 +31,7 @@ class Units:
     left: float = float("inf")
 
     def at(self, x: Tensor) -> Tensor:
-        """(n, w) at scaled places (n, d)."""
+        """(n, w) for (n, inputs)."""
         return ACTIVATIONS[self.activation].value(nn.functional.linear(x, self.weight, self.bias))
 
 

@@ -7,11 +7,11 @@ frequencies that answers have, found one after the other by what they take off (
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..network.initialisation import initialise_layer
 from .discretise import AnySystem
@@ -61,12 +61,21 @@ class _Slopes:
         return self.slopes.flatten(0, 1)[found], self.x[place]
 
 
-def first_units(system: AnySystem, span: Span, width: int, activations: tuple[str, ...], seed: int) -> Units:
+def first_units(
+    system: AnySystem,
+    span: Span,
+    encode: Callable[[Tensor], Tensor],
+    width: int,
+    activations: tuple[str, ...],
+    seed: int,
+) -> Units:
     """The best of all that are tried.
 
     Args:
         system: the equations.
         span: functions, and answers.
+        encode: places (n, d) -> what units see there, scaled coordinates first and then features; if it is anything else, no
+            unit follows answers.
         width: number of units.
         activations: that they may have.
         seed: of what is drawn.
@@ -74,9 +83,12 @@ def first_units(system: AnySystem, span: Span, width: int, activations: tuple[st
     lower, upper = (torch.as_tensor(b, dtype=torch.float64, device=system.device) for b in system.form.mesh.bounds)
     centre, half = (lower + upper) / 2, (upper - lower) / 2
     places = torch.as_tensor(system.nodes.points, dtype=torch.float64, device=system.device)
-    x, parts = (places - centre) / half, parts_of(system, span.answers, _LOOK * width, seed)
+    x, parts = encode(places), parts_of(system, span.answers, _LOOK * width, seed)
+    scaled = (places - centre) / half
+    follow = x.shape[1] >= scaled.shape[1] and torch.allclose(x[:, : scaled.shape[1]], scaled)
     best: Units | None = None
-    for units in _tried(_slopes(system, span, centre, half, seed), x, parts, width, activations, seed):
+    slopes = _slopes(system, span, centre, half, seed) if follow else None
+    for units in _tried(slopes, x, parts, width, activations, seed):
         phi = units.at(x)
         fits = [fitted(phi, p.points, p.weights, p.target[1:].permute(1, 2, 0)) for p in parts]
         left = math.sqrt(2 * sum(fit.loss for fit in fits))
@@ -92,20 +104,28 @@ def nodes_for(width: int) -> int:
 
 
 def _tried(
-    slopes: _Slopes, x: Tensor, parts: list[Part], width: int, activations: tuple[str, ...], seed: int
+    slopes: _Slopes | None, x: Tensor, parts: list[Part], width: int, activations: tuple[str, ...], seed: int
 ) -> Iterator[Units]:
     for name in activations:
         generator = torch.Generator().manual_seed(seed)
-        if name == "sin":
+        if name == "sin" and slopes is not None:
             yield _by_pursuit(slopes, x, parts, width, generator)
             continue
         weight, bias = (x.new_empty(width, *more, device="cpu") for more in ((x.shape[1],), ()))
         initialise_layer(weight, bias, "spread", generator)
-        own, at = slopes.drawn(width, generator)
-        steep = _BELOW + (_ABOVE - _BELOW) * torch.rand(width, 1, generator=generator, dtype=torch.float64)
-        along = own * steep.to(own)
-        for w, c in ((weight.to(x), bias.to(x)), (along, -(along * at).sum(1))):
+        kinds = [(weight.to(x), bias.to(x))]
+        if slopes is not None:
+            own, at = slopes.drawn(width, generator)
+            steep = _BELOW + (_ABOVE - _BELOW) * torch.rand(width, 1, generator=generator, dtype=torch.float64)
+            along = own * steep.to(own)
+            kinds.append((_among_features(along, x), -(along * at).sum(1)))
+        for w, c in kinds:
             yield from (Units(name, factor * w, factor * c) for factor in STEEPNESS)
+
+
+def _among_features(weight: Tensor, x: Tensor) -> Tensor:
+    """(w, inputs) weights of scaled coordinates (w, d), for units that see features x (n, inputs), too."""
+    return nn.functional.pad(weight, (0, x.shape[1] - weight.shape[1]))
 
 
 def _slopes(system: AnySystem, span: Span, centre: Tensor, half: Tensor, seed: int) -> _Slopes:
@@ -122,8 +142,9 @@ def _slopes(system: AnySystem, span: Span, centre: Tensor, half: Tensor, seed: i
 
 def _by_pursuit(slopes: _Slopes, x: Tensor, parts: list[Part], width: int, generator: torch.Generator) -> Units:
     """Sines of frequencies that take most off the functions, one after the other; both phases of each are tried."""
-    drawn = 2 * torch.rand(_TRIED * width, x.shape[1], generator=generator, dtype=torch.float64) - 1
-    frequencies = drawn.to(x) * _HIGHEST * slopes.usual
+    highest = _HIGHEST * slopes.usual
+    drawn = 2 * torch.rand(_TRIED * width, len(highest), generator=generator, dtype=torch.float64) - 1
+    frequencies = _among_features(drawn.to(x) * highest, x)
     waves = Units("sin", frequencies.repeat(2, 1), x.new_tensor([0.0, math.pi / 2]).repeat_interleave(len(drawn)))
     rows, chosen = [_Rows(part, waves.at(x[part.points])) for part in parts], torch.empty(0, dtype=torch.long)
     for k in range(_ROUNDS):
