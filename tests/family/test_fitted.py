@@ -10,7 +10,7 @@ import pcpinn as pc
 from pcpinn.family.budget import Budget
 from pcpinn.family.fitted import FittedLoss
 from pcpinn.family.run import FamilyRun, family_settings
-from pcpinn.family.settled import dense_at_ends, snapshots
+from pcpinn.family.settled import choose_at, dense_at_ends, snapshots
 from pcpinn.train import GaussNewton
 
 CHOICES = {"cells": (4, 4), "degree": 2, "device": "cpu", "validation": 8}
@@ -68,7 +68,8 @@ def test_first_parameters_are_chebyshevs_and_spread_from_the_first():
 
 def test_few_answers_of_a_nonlinear_family_are_solved_from_the_nearest(begun):
     system, seen = begun.system, []
-    z, u = snapshots(system, begun.anchors, 6, 0, seen.append)
+    z, u = snapshots(system, begun.anchors, 6, 0)
+    choose_at((z, u), seen.append)
     assert z.shape == (6, 1)
     left = system.norm(system.residual(u, system.family.value(z))) / system.norm(
         system.right_side(system.family.value(z))
@@ -76,7 +77,7 @@ def test_few_answers_of_a_nonlinear_family_are_solved_from_the_nearest(begun):
     assert float(left.max()) < 1e-8
     assert torch.equal(seen[0](z[2:4]), u[2:4])  # anchors are chosen by the nearest answers
     short = Budget(limit=1e-9)
-    at, _ = snapshots(system, begun.anchors, 6, 0, None, short)
+    at, _ = snapshots(system, begun.anchors, 6, 0, short)
     assert len(at) == 1 == short.done["snapshots"]
 
 
@@ -171,3 +172,12 @@ def test_refused():
         pc.solve(stirrings(), matrix="gram", **few)
     with pytest.raises(pc.PcpinnError, match="hidden weights of the branch"):
         pc.solve(stirrings(), network="trunk-branch", depth=1, width=20, branch_width=20_000, branch_depth=1, **few)
+
+
+def test_trunks_see_corners():
+    """Features beside coordinates are inputs of the trunk's units, too."""
+    choices = CHOICES | {"corners": [(0.0, 0.0)], "corner_size": 0.1, "accuracy": None, "time_limit": 60.0}
+    run = FamilyRun(stirrings(), family_settings(stirrings(), None, choices))
+    assert run.settings.loss.name == "spanned"
+    assert run.answers.units.weight.shape[1] == 2 + 3
+    assert run.loss.trunk_error < 1e-2

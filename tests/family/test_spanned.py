@@ -219,14 +219,3 @@ def test_refused():
         pc.solve(plates(), network="mlp", **few)
     with pytest.raises(pc.PcpinnError, match="one hidden layer"):
         pc.solve(plates(), network="trunk-branch", depth=2, **few)
-    rod = pc.Family(
-        lambda k: pc.Problem(
-            pc.Interval(0, 1).over(0, 1),
-            density=lambda x, t, u: u.value,
-            flux=lambda x, t, u: k * u.grad,
-            boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(1.0), "initial": pc.Initial(0.0)},
-        ),
-        k=pc.Range(1, 2),
-    )
-    with pytest.raises(pc.PcpinnError, match="steady"):
-        pc.solve(rod, loss="spanned")

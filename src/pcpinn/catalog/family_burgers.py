@@ -38,14 +38,8 @@ FAMILIES.register(
         fine={"cells": (160,), "degree": 3, "steps": 30, "scheme": "radau", "order": 3},
         queries={"quick": 8, "default": 40},
         presets={
-            "quick": {
-                "cells": (40,), "degree": 2, "steps": 10, "order": 2, "samples": 8, "sample": 3000, "width": 20,
-                "iterations": 120, "time_limit": 20.0,
-            },
-            "default": {
-                "cells": (100,), "degree": 3, "steps": 25, "order": 2, "samples": 24, "sample": 24_000, "width": 48, "depth": 4,
-                "iterations": 800, "time_limit": 300.0,
-            },
+            "quick": {"cells": (60,), "degree": 3, "steps": 12, "order": 2, "validation": 16, "time_limit": 30.0},
+            "default": {"cells": (100,), "degree": 3, "steps": 25, "order": 2, "time_limit": 200.0},
         },
         remark="nu = 0.01 / pi is burgers1d-c. The range is ours.",
         order=46,

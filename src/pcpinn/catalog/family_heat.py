@@ -47,12 +47,10 @@ FAMILIES.register(
         queries={"quick": 6, "default": 50},
         presets={
             "quick": {
-                "cells": (24, 1), "degree": 4, "steps": 3, "order": 2, "samples": 6, "sample": 2000, "width": 20,
-                "features": "series", "feature_count": 16, "validation": 16, "iterations": 120, "time_limit": 20.0,
+                "cells": (24, 1), "degree": 6, "element": "lobatto", "steps": 3, "order": 3, "validation": 16, "time_limit": 60.0,
             },
             "default": {
-                "cells": (40, 2), "degree": 4, "steps": 5, "order": 3, "samples": 24, "sample": 24_000, "width": 48, "depth": 4,
-                "features": "series", "feature_count": 26, "iterations": 800, "time_limit": 300.0,
+                "cells": (40, 2), "degree": 5, "element": "lobatto", "steps": 4, "order": 3, "time_limit": 300.0,
             },
         },
         remark="PINNacle's parametric set has k = 5, 10, 20, 40; k = 20 is heat2d-ms. Where k is no whole number, the value at "

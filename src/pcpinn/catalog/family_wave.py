@@ -44,12 +44,11 @@ FAMILIES.register(
         queries={"quick": 10, "default": 50},
         presets={
             "quick": {
-                "cells": (10,), "degree": 4, "steps": 20, "scheme": "gauss", "order": 3, "samples": 8, "sample": 3000,
-                "width": 20, "iterations": 120, "time_limit": 20.0,
+                "cells": (12,), "degree": 4, "steps": 30, "scheme": "gauss", "order": 3, "validation": 16, "time_limit": 30.0,
             },
             "default": {
-                "cells": (14,), "degree": 5, "element": "lobatto", "steps": 36, "scheme": "gauss", "order": 3, "samples": 32,
-                "sample": 24_000, "width": 48, "depth": 4, "iterations": 800, "time_limit": 300.0,
+                "cells": (14,), "degree": 5, "element": "lobatto", "steps": 36, "scheme": "gauss", "order": 3,
+                "time_limit": 200.0,
             },
         },
         remark="PINNacle's parametric set has a = 2, 4, 6, 8, 10; a = 4 is wave1d-c. The rate u_t is a field of its own.",

@@ -104,6 +104,13 @@ class Assembly(SampledEquations[FiniteElements]):
             result[some] = scatter(result[some], batch, out, at_once=True)
         return result
 
+    def slopes(self, u: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Points (n, d) in cells, gradients (S, n, C, d) of values u (S, N) there, and weights (n,) of an integral."""
+        cells = [batch for _, batch in self.parts if batch.normals is None]
+        gradients = [batch.state(u)[..., 1:].unflatten(0, (len(u), -1)) for batch in cells]
+        weights = [batch.dx.flatten() for batch in cells]
+        return torch.cat([batch.points for batch in cells]), torch.cat(gradients, 1), torch.cat(weights)
+
     # --- matrices ---------------------------------------------------------------------------------------------------
 
     def linearise(self, u: Tensor | None, mu: Tensor) -> Matrices:

@@ -6,41 +6,52 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from torch import Tensor
+
 from ..errors import PcpinnError
 from ..network.trunk_branch import TrunkBranch
 from ..network.trunk_solve import TrunkSolve
 from ..precondition.auto_lu import AutoLU
 from ..progress import Progress
+from ..solve.build import make_network
 from ..solve.settings import Settings
 from ..train import Adam, GaussNewton
 from .anchors import Anchors, Values
 from .assembly import Assembly
 from .budget import SNAPSHOTS, Budget
+from .discretise import AnySystem
 from .family import Family
 from .parameters import Distribution
 from .recipe import NETWORK, Sampled, Spanned, Superposed
 from .reduced import reduced_equations
-from .settled import FEWEST, snapshots
+from .settled import FEWEST, THRICE, Answers, choose_at, snapshots
 from .span import Span, span_of
 from .superposed import grouped, units
 from .superposition import Superposition, answers_are_affine, linear_part_is_affine, superposition
 from .system import System
+from .units import first_units
 
 FEW = 8  # parameters up to which one perceptron sees them all
 _USUAL = 5e-3  # accuracy that a width is chosen for where none is asked for
 _LEFT = 0.3  # of the accuracy: what the least number of functions leaves
 _UNITS = 2.5  # hidden units for each of these functions, of which no network has fewer
 _UNITS_FEW = 10.0  # the same where functions are few: each of them has all details of the answers
+_UNTRAINED = 8.0  # of what functions leave: units that leave more than this untrained are too few for so few functions
+_UNITS_PER_AXIS = 5.0  # at least: one unit varies along one direction alone
 _WIDTHS = 48, 640
 _POINTS = 3  # nodes for each unit of a trunk, at least: between fewer it is anything
 _ITERATIONS = 2000  # of Gauss-Newton with many parameters: time ends it, or the accuracy
 _RATE, _RATE_OF_SOLVES = 2e-3, 1e-3  # Adam's, for coordinates
 _FEW_SNAPSHOTS = {1: 16, 2: 64, 3: 192}  # by number of parameters
+_BY_SAMPLES = 0.02  # error that one perceptron trained by samples hardly goes below
+_MOST_SNAPSHOTS = THRICE**2  # in multiples of these
 _ENOUGH = 0.5  # of the accuracy: what functions for few parameters may leave of answers that they were not made of
 _DIRECT = {1: 1_000_000, 2: 200_000}  # degrees of freedom of one matrix that is factorised, by dimension
 _ROWS, _ROWS_EACH = 600, 6  # of the small matrices of a branch that solves: at least, and for each of its coordinates
 _PLACE_ROWS = (2, 3, 6)  # rows at each place that are tried
 _COMPARED, _ROUGHLY = 256, (50, 512)  # answers that tell which is best, with units fitted in few steps to few samples
+_ACTIVATIONS = "tanh", "sin"  # of hidden units: steps and waves
+_BRANCH_OF_ONE = 2, 256  # units of a branch of one parameter, for each answer, and the most
 _BRANCH = 128  # width of the branch of a span
 
 
@@ -92,8 +103,6 @@ def with_loss(choice: Choice, system: System) -> Choice:
             )
         return Choice(_factorised(settings, system), choice.why)
     if isinstance(settings.loss, Spanned):
-        if not isinstance(system, Assembly):
-            raise PcpinnError("loss=spanned is for steady families", "leave loss out")
         if asks_for(settings, "network") and not isinstance(settings.network, TrunkBranch | TrunkSolve):
             raise PcpinnError(
                 f"loss=spanned is for a trunk and a branch, and network={settings.network.name}",
@@ -108,7 +117,7 @@ def with_loss(choice: Choice, system: System) -> Choice:
     if not answers_are_affine(system):
         few = system.family.count <= FEWEST and not isinstance(settings.network, TrunkBranch)
         many = isinstance(settings.network, TrunkBranch)
-        if not (many or few) or not isinstance(system, Assembly) or asks_for(settings, "optimiser"):
+        if not (many or few) or asks_for(settings, "optimiser"):
             return choice
         shared = {k: getattr(settings.loss, k) for k in Sampled.schema().keys() & Spanned.schema().keys() - {"samples"}}
         if few:
@@ -148,7 +157,7 @@ def _optimised(settings: Settings, numbers: int) -> Settings:
 
 def with_answers(
     choice: Choice,
-    system: System,
+    system: AnySystem,
     anchors: Anchors,
     choose: Callable[[Values | None], None],
     progress: Progress,
@@ -220,46 +229,90 @@ def _are_numbers(system: System) -> bool:
     return isinstance(family, Family) and all(isinstance(p, Distribution) for p in family.parameters.values())
 
 
+def _spanning(
+    choice: Choice, system: AnySystem, anchors: Anchors, progress: Progress, budget: Budget, asked: float
+) -> tuple[Answers, Span]:
+    """Answers and functions that span them, of more and more answers where these leave too much and nothing else is asked for."""
+    settings, loss, count = choice.settings, choice.settings.loss, choice.settings.loss.snapshots
+    most = count * (_MOST_SNAPSHOTS if choice.otherwise is not None else 1)
+    answers: Answers | None = None
+    while True:
+        answers = snapshots(system, anchors, count, settings.run.seed, budget, answers)
+        tried = budget.done[SNAPSHOTS]
+        if tried < count:
+            progress.note(f"the time limit has room for {tried} of {count} snapshots")
+        if 2 * len(answers[0]) < tried:
+            raise PcpinnError(
+                f"corrections with the shared P settled at {len(answers[0])} of {tried} parameters only",
+                "take loss=sampled, or more krylov_steps and anchors",
+            )
+        span = span_of(system, *answers, _LEFT * asked, loss.modes)
+        progress.note(f"{span.count} functions leave {span.left:.1e} of answers at {len(answers[0])} parameters")
+        if span.left <= _ENOUGH * asked or tried < count or count == most or budget.seconds(SNAPSHOTS) <= 0:
+            return answers, span
+        count *= THRICE
+
+
+def _seen_by(system: AnySystem, settings: Settings) -> Callable[[Tensor], Tensor]:
+    """Places (n, d) -> what the hidden units of a trunk see there."""
+    own = settings.network.of_one()
+    trunk = settings.with_recipe("network", TrunkBranch(**{k: getattr(own, k) for k in own.schema()}, branch_depth=0))
+    assert isinstance(system.family, Family)
+    encode: Callable[[Tensor], Tensor] = make_network(system.family.base, system.form.mesh, trunk, parameters=1).encode
+    return encode
+
+
+def _branch_width(numbers: int, answers: int) -> int:
+    """As wide as answers can tell; along one parameter they tell twice as much, being as dense as it takes."""
+    if numbers == 1:
+        each, most = _BRANCH_OF_ONE
+        return min(each * answers, most)
+    return min(_BRANCH, answers) if numbers <= FEWEST else _BRANCH
+
+
 def _with_span(
     choice: Choice,
-    system: System,
+    system: AnySystem,
     anchors: Anchors,
     choose: Callable[[Values | None], None],
     progress: Progress,
     budget: Budget,
 ) -> Choice:
-    settings, loss = choice.settings, choice.settings.loss
+    settings = choice.settings
     progress.stage("snapshots")
-    z, u = snapshots(system, anchors, loss.snapshots, settings.run.seed, choose, budget)
-    tried = budget.done[SNAPSHOTS]
-    if tried < loss.snapshots:
-        progress.note(f"the time limit has room for {tried} of {loss.snapshots} snapshots")
-    if 2 * len(z) < tried:
-        raise PcpinnError(
-            f"corrections with the shared P settled at {len(z)} of {tried} parameters only",
-            "take loss=sampled, or more krylov_steps and anchors",
-        )
-    left = _LEFT * (settings.run.accuracy or _USUAL)
-    span = span_of(system, z, u, left, loss.modes)
-    progress.note(f"{span.count} functions leave {span.left:.1e} of answers at {len(z)} parameters")
-    if choice.otherwise is not None and span.left > _ENOUGH * (settings.run.accuracy or _USUAL):
+    asked = settings.run.accuracy or _USUAL
+    answers, span = _spanning(choice, system, anchors, progress, budget, asked)
+    if choice.otherwise is not None and span.left > max(_ENOUGH * asked, _BY_SAMPLES):
         progress.note("that is too much: one perceptron of place and parameters is trained instead")
-        choose(None)
         return choice.otherwise
+    if not system.linear:
+        choose_at(answers, choose)
     few = system.family.count <= FEWEST
     if isinstance(settings.network, TrunkSolve) or not (few or asks_for(settings, "network")):
         span = _with_equations(settings, system, anchors, span)
     if asks_for(settings, "network"):
-        return Choice(_optimised(_asked(settings, span), system.family.count), choice.why, span)
-    most = min(_WIDTHS[1], len(system.nodes.points) // _POINTS)
-    width = min(max(math.ceil((_UNITS_FEW if few else _UNITS) * span.count), _WIDTHS[0]), most)
+        settings = _optimised(_asked(settings, span), system.family.count)
+        own = settings.network
+        units = first_units(system, span, _seen_by(system, settings), own.width, (own.activation,), settings.run.seed)
+        return Choice(settings, choice.why, replace(span, units=units))
+    left, most = _LEFT * asked, min(_WIDTHS[1], len(system.nodes.points) // _POINTS)
+    each = max(_UNITS_FEW, _UNITS_PER_AXIS * system.form.mesh.dimension) if few else _UNITS
+    width = min(max(math.ceil(each * span.count), _WIDTHS[0]), most)
+    plain = settings.with_recipe("network", replace(NETWORK, width=width, depth=1))
+    units = first_units(system, span, _seen_by(system, plain), width, _ACTIVATIONS, settings.run.seed)
+    while few and units.left > _UNTRAINED * left and 2 * width <= most:
+        width *= 2
+        units = first_units(system, span, _seen_by(system, plain), width, _ACTIVATIONS, settings.run.seed)
+    span, activation = replace(span, units=units), units.activation
     if span.reduced is not None:
         sizes = span.reduced.sizes_of()
-        trunk = TrunkSolve(width=width, depth=1, features="none", initialisation="spread", **sizes)
+        trunk = TrunkSolve(
+            width=width, depth=1, features="none", initialisation="spread", activation=activation, **sizes
+        )
         why = (
-            f"answers at {len(z)} parameters have {span.count} functions of the place in common, which leave {span.left:.0e} "
-            f"of them: {width} units are trained for these. Matrices are sums of positive numbers times fixed matrices, and so "
-            "is the small one that the branch solves with"
+            f"answers at {len(span.z)} parameters have {span.count} functions of the place in common, which leave "
+            f"{span.left:.0e} of them: {width} units are trained for these. Matrices are sums of positive numbers times fixed "
+            "matrices, and so is the small one that the branch solves with"
         )
         return Choice(_optimised(settings.with_recipe("network", trunk), system.family.count), why, span)
     one = settings.asked.get("optimiser") == GaussNewton.name or _are_numbers(system) or linear_part_is_affine(system)
@@ -268,7 +321,9 @@ def _with_span(
         depth=1,
         features="none",
         initialisation="spread",
-        branch_width=min(_BRANCH, len(z)) if few else _BRANCH,
+        activation=activation,
+        branch_width=_branch_width(system.family.count, len(span.z)),
+        branch_activation=_ACTIVATIONS[0],
         branch_depth=1 if one else 2,
     )
     enters = (
@@ -277,7 +332,7 @@ def _with_span(
         else "functions that change the matrix: two hidden layers"
     )
     why = (
-        f"answers at {len(z)} parameters have {span.count} functions of the place in common, which leave {span.left:.0e} "
+        f"answers at {len(span.z)} parameters have {span.count} functions of the place in common, which leave {span.left:.0e} "
         f"of them: {width} units are trained for these, then a branch for their coordinates ({enters})"
     )
     return Choice(_optimised(settings.with_recipe("network", recipe), system.family.count), why, span)

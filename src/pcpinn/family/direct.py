@@ -44,18 +44,14 @@ def direct_solutions(system: AnySystem, mu: Tensor) -> np.ndarray:
     Raises:
         PcpinnError: where it does not converge even so.
     """
-    if isinstance(system, Assembly) and system.linear:
-        return _linear(system, mu)
-    if system.linear:
-        return np.stack([_at(system, m) for m in mu])
-    return _along(system, mu)
+    return _linear(system, mu) if system.linear else _along(system, mu)
 
 
-def _linear(system: Assembly, mu: Tensor) -> np.ndarray:
-    found, step = [], max(1, _AT_ONCE // len(system.pattern.indices))
-    known: Tensor | None = None
+def _linear(system: AnySystem, mu: Tensor) -> np.ndarray:
+    found = []
+    known: np.ndarray | None = None
     same, factors = True, None
-    for some in mu.split(step):
+    for some in mu.split(_together(system)):
         b = system.right_side(some)
         if same and factors is not None:
             together = _all_by(factors, system, some, b)
@@ -64,10 +60,10 @@ def _linear(system: Assembly, mu: Tensor) -> np.ndarray:
                 continue
         A = system.linearise(None, some)
         for s in range(len(some)):
-            entries = A.entries[min(s, len(A) - 1)]
-            if known is None or float((entries - known).abs().max()) > _SAME * float(known.abs().max()):
+            own = A.to_scipy(s)
+            if known is None or not _are_same(own.data, known):
                 same = known is None
-                known, factors = entries.clone(), Factors(A.to_scipy(s))
+                known, factors = own.data.copy(), Factors(own)
             assert factors is not None
             with np.errstate(all="ignore"):
                 found.append(torch.from_numpy(factors.apply(b[s].cpu().numpy()))[None])
@@ -77,7 +73,17 @@ def _linear(system: Assembly, mu: Tensor) -> np.ndarray:
     return u
 
 
-def _all_by(factors: Factors, system: Assembly, mu: Tensor, b: Tensor) -> Tensor | None:
+def _together(system: AnySystem) -> int:
+    """Problems whose matrices are assembled together; over slabs each has its own."""
+    return max(1, _AT_ONCE // len(system.pattern.indices)) if isinstance(system, Assembly) else 1
+
+
+def _are_same(entries: np.ndarray, known: np.ndarray) -> bool:
+    """Whether two matrices of one pattern are the same, but for rounding."""
+    return entries.shape == known.shape and bool(np.abs(entries - known).max() <= _SAME * np.abs(known).max())
+
+
+def _all_by(factors: Factors, system: AnySystem, mu: Tensor, b: Tensor) -> Tensor | None:
     """Solutions with the factors of another matrix; None where the equations say that these have another one."""
     with np.errstate(all="ignore"):
         u = torch.from_numpy(np.stack([factors.apply(row) for row in b.cpu().numpy()])).to(b)
@@ -90,20 +96,25 @@ def _along(system: AnySystem, mu: Tensor) -> np.ndarray:
     return np.stack([found[k] for k in range(len(mu))])
 
 
-def direct_one_by_one(system: AnySystem, z: Tensor) -> Iterator[tuple[int, np.ndarray]]:
+def direct_one_by_one(
+    system: AnySystem, z: Tensor, before: tuple[Tensor, np.ndarray] | None = None
+) -> Iterator[tuple[int, np.ndarray]]:
     """Numbers of scaled parameters (Q, K), and their discrete solutions (N,), by Newton's method.
 
-    Always the nearest to one that is done; the first is the nearest to the middle of the ranges.
+    Always the nearest to one that is done; the first is the nearest to the middle of the ranges. Some may be done `before`:
+    parameters (S, K) and solutions (S, N).
     """
     mu = system.family.value(z)
-    known: dict[int, np.ndarray] = {}
-    while len(known) < len(z):
-        done, left = list(known), [k for k in range(len(z)) if k not in known]
-        apart = torch.cdist(z[left], z[done] if done else torch.zeros_like(z[:1]))
-        at = int(apart.amin(1).argmin())
-        start = known[done[int(apart[at].argmin())]] if done else None
-        known[left[at]] = _at(system, mu[left[at]], start)
-        yield left[at], known[left[at]]
+    at, known = (z[:0], []) if before is None else (before[0], list(before[1]))
+    left = list(range(len(z)))
+    while left:
+        apart = torch.cdist(z[left], at if known else torch.zeros_like(z[:1]))
+        nearest = int(apart.amin(1).argmin())
+        start = known[int(apart[nearest].argmin())] if known else None
+        k = left.pop(nearest)
+        known.append(_at(system, mu[k], start))
+        at = torch.cat([at, z[k : k + 1]])
+        yield k, known[-1]
 
 
 def _at(system: AnySystem, mu: Tensor, start: np.ndarray | None = None) -> np.ndarray:

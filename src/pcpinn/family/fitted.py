@@ -194,4 +194,4 @@ class FittedLoss(SpannedLoss):
             return fits
 
         seen = self._pool[0][: self._known]
-        return hidden_model(layer, self.network.activation, seen, fit, self._theta.detach())
+        return hidden_model(layer, self.network.branch_activation, seen, fit, self._theta.detach())

@@ -77,14 +77,15 @@ class Superposed(Recipe):
 class Spanned(Recipe):
     """The error of coordinates in functions of the place that span the answers, over samples of the parameters.
 
-    It is taken for steady families of many parameters, or of functions, where neither loss, network nor optimiser are given, and
-    of up to three parameters, where few functions turn out to be enough.
+    It is taken for families of many parameters, or of functions, where neither loss, network nor optimiser are given, and of
+    up to three parameters, where few functions turn out to be enough. Over time these are functions of place and time.
     Answers at some parameters tell which functions span them all; a trunk is fitted to these, then a branch learns coordinates:
     one of one hidden layer by Gauss-Newton with its last layer solved for, one of more by Adam.
 
     Attributes:
         samples: fresh parameters each time that some are drawn.
-        snapshots: answers that the functions are found from.
+        snapshots: answers that the functions are found from. Where the loss is not asked for and these leave too much, up to
+            nine times as many are made.
         modes: most functions of each field; as few are taken as leave a third of the accuracy.
         steps: of the optimiser between fresh parameters; 100 of Adam, 5 of Gauss-Newton if not given.
         batch: parameters in a step of Adam; Gauss-Newton takes all.

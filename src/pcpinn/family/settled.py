@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from .anchors import Anchors, Values, spread
-from .assembly import Assembly
 from .budget import SNAPSHOTS, Budget
-from .direct import direct_one_by_one
+from .direct import direct_one_by_one, direct_solutions
+from .discretise import AnySystem
 from .loss import corrected
 from .system import System
 
@@ -22,8 +21,12 @@ _BATCH_ENTRIES = 400_000  # degrees of freedom of the systems that are assembled
 _ON_CPU = 50_000  # the same without a GPU: matrices that stay in its caches are twice as fast
 _ONE_MATRIX = 4_000_000  # the same where all have one matrix: numbers in a right side for each
 _SEED = 700_001  # added to that of a run: its samples are others
+THRICE = 3  # times as many answers are made where functions leave too much of those that there are
+_LEAST = 16  # answers with which this begins
 FEWEST = 3  # parameters whose snapshots are dense at the ends of their ranges, and few
 _SNAPSHOT = 1e-3  # relative size of the last correction of a snapshot: what is left after it is far less
+
+Answers = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
@@ -98,73 +101,88 @@ def _again(system: System, anchors: Anchors, z: Tensor) -> Callable[[Tensor], tu
 
 
 def snapshots(
-    system: System,
+    system: AnySystem,
     anchors: Anchors,
     count: int,
     seed: int,
-    choose: Callable[[Values], None] | None = None,
     budget: Budget | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Scaled parameters (S, K) and answers (S, N), where corrections settle.
+    known: Answers | None = None,
+) -> Answers:
+    """Scaled parameters (S, K) and answers (S, N), where corrections settle; of few parameters the others by direct solves.
 
     Args:
         system, anchors: equations, P.
-        count: how many parameters are tried.
+        count: how many parameters are tried, those before included.
         seed: of the run.
-        choose: chooses anchors of a nonlinear family, linearised at given values: here at answers.
         budget: has an end to the time for them, and is told how many were tried; some always are.
+        known: those from before, that this goes on from.
     """
-    family, tried, budget = system.family, 0, budget or Budget()
+    family, budget = system.family, budget or Budget()
+    tried = budget.done.get(SNAPSHOTS, 0)
     few = family.count <= FEWEST
     drawn = dense_at_ends(count, family.count, seed) if few else family.scaled(family.sample(count, seed=_SEED + seed))
-    if few and not system.linear:
-        return _by_newton(system, drawn, choose, budget)
-    z, u = [], []
-    for some in drawn[: budget.most(SNAPSHOTS, count)].split(_together(system)):
-        if tried and budget.seconds(SNAPSHOTS) <= 0:
-            break
+    z = [] if known is None else [known[0]]
+    u = [] if known is None else [known[1]]
+    found = _by_newton if few and not system.linear else _by_corrections
+    for some, answers in found(system, anchors, drawn[tried : budget.most(SNAPSHOTS, count)], known):
         tried += len(some)
-        found = settled(system, anchors, some, tolerance=_SNAPSHOT)
-        good = found.last <= _SNAPSHOT
+        good = torch.isfinite(answers).all(1)
         z.append(some[good.cpu()])
-        u.append(found.u[good])
+        u.append(answers[good])
+        if budget.seconds(SNAPSHOTS) <= 0:
+            break
     budget.done[SNAPSHOTS] = tried
-    at, answers = torch.cat(z), torch.cat(u)
-    _choose_at(at, answers, None if system.linear else choose)
-    return at, answers
+    return torch.cat(z), torch.cat(u)
 
 
-def _choose_at(z: Tensor, u: Tensor, choose: Callable[[Values], None] | None) -> None:
+def choose_at(answers: Answers, choose: Callable[[Values], None]) -> None:
     """Choose anchors, linearised at the nearest of answers u (S, N) at parameters (S, K)."""
-    if choose is not None and len(z):
+    z, u = answers
+    if len(z):
         choose(lambda near: u[torch.cdist(near.cpu(), z).argmin(1).to(u.device)])
 
 
+def _by_corrections(
+    system: AnySystem, anchors: Anchors, z: Tensor, known: Answers | None
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Parameters and answers, some at a time; what does not settle is not finite, or solved for where parameters are few."""
+    for some in z.split(_together(system)):
+        found = settled(system, anchors, some, tolerance=_SNAPSHOT)
+        u, bad = found.u.clone(), ~(found.last <= _SNAPSHOT)
+        if bool(bad.any()):
+            few = system.family.count <= FEWEST
+            mu = system.family.value(some[bad.cpu()])
+            u[bad] = torch.from_numpy(direct_solutions(system, mu)).to(u) if few else torch.nan
+        yield some, u
+
+
 def _by_newton(
-    system: System, z: Tensor, choose: Callable[[Values], None] | None, budget: Budget
-) -> tuple[Tensor, Tensor]:
+    system: AnySystem, anchors: Anchors, z: Tensor, known: Answers | None
+) -> Iterator[tuple[Tensor, Tensor]]:
     """The same for few parameters of a nonlinear family: one after the other from the nearest, each with matrices of its own.
 
     No P at the linear part serves all of such a range, and few answers are needed.
     """
-    found: dict[int, np.ndarray] = {}
-    most = budget.most(SNAPSHOTS, len(z))
-    assert isinstance(system, Assembly)
-    for k, u in direct_one_by_one(system, z[:most]):
-        found[k] = u
-        if budget.seconds(SNAPSHOTS) <= 0:
-            break
-    budget.done[SNAPSHOTS] = len(found)
-    at = z[list(found)]
-    answers = torch.from_numpy(np.stack(list(found.values()))).to(system.device)
-    _choose_at(at, answers, choose)
-    return at, answers
+    before = None if known is None else (known[0], known[1].cpu().numpy())
+    for k, u in direct_one_by_one(system, z, before):
+        yield z[k : k + 1], torch.from_numpy(u)[None].to(system.device)
 
 
 def dense_at_ends(count: int, K: int, seed: int) -> Tensor:
-    """(count, K) scaled parameters with the density of Chebyshev's points; the first of them are spread, too."""
+    """(count, K) scaled parameters with the density of Chebyshev's points; the first of them are spread, too.
+
+    Three times as many begin with the same ones: of one parameter, middles of intervals are those of the middle thirds.
+    """
     if K == 1:
-        even = torch.quasirandom.SobolEngine(1).draw(count, dtype=torch.float64) + 0.5 / count
+        first = count
+        while first % THRICE == 0 and first > _LEAST:
+            first //= THRICE
+        even = torch.quasirandom.SobolEngine(1).draw(first, dtype=torch.float64) + 0.5 / first
+        while len(even) < count:
+            third = torch.full_like(even, 1 / (THRICE * len(even)))
+            even = torch.cat(
+                [even, (even - third).roll(1), (even + third).roll(2)]
+            )  # thirds of a middle at other places in the order
     else:
         even = spread(count, K, seed)
     return -torch.cos(torch.pi * even.clamp(0, 1))

@@ -135,10 +135,41 @@ class SlabSystem(SampledEquations[TimeSlabs]):
 
         return self.as_rows(self._integrated(inner, product), v - inner)
 
+    def slopes(self, u: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Points (n, d) in cells at all moments, gradients (S, n, C, d) of values u (S, N) there, and weights (n,)."""
+        now, rate = (t.flatten(0, 1) for t in self._at_moments(u))
+        moments, found = self._moments, []
+        for _, batch in self.parts:
+            if batch.normals is None:
+                jet = batch.jet(now, rate).unflatten(0, (len(u), len(moments), -1))
+                gradients = torch.cat([jet[..., 0, 1:], jet[..., 1, :1]], -1)  # in space, then in time
+                x = batch.points.expand(len(moments), -1, -1)
+                t = moments[:, None, None].expand(-1, x.shape[1], 1)
+                dx = batch.dx.flatten() * self._lengths[:, None]
+                found.append((torch.cat([x, t], 2).flatten(0, 1), gradients.flatten(1, 2), dx.flatten()))
+        points, slopes, weights = zip(*found, strict=True)
+        return torch.cat(points), torch.cat(slopes, 1), torch.cat(weights)
+
+    @cached_property
+    def _moments(self) -> Tensor:
+        """(Q,) at which the equation is evaluated."""
+        return torch.from_numpy(np.array(self.form.scheme.moments)).to(self.device)
+
+    @cached_property
+    def _lengths(self) -> Tensor:
+        """(Q,) each moment's part of the slab that it is in."""
+        lengths = np.diff(self.form.scheme.times)
+        each = len(self.form.scheme.moments) // len(lengths)
+        return torch.from_numpy(np.repeat(lengths / each, each)).to(self.device)
+
+    def _at_moments(self, v: Tensor) -> list[Tensor]:
+        """Values and rates (S, Q, n) of v (S, N) at the moments."""
+        table = v.unflatten(1, (-1, self.form.layer_size))  # (S, L, n)
+        return [torch.einsum("ql,sln->sqn", t, table) for t in self._trial]
+
     def _integrated(self, v: Tensor, integrand: Callable[[_Piece, Tensor], Tensor]) -> Tensor:
         """(S, N) what comes of testing a function of pieces and the states of v (S, N) there, (n, C, 2, 1 + d) -> (n, C, m)."""
-        table = v.unflatten(1, (-1, self.form.layer_size))  # (S, L, n)
-        now, rate = (torch.einsum("ql,sln->sqn", t, table) for t in self._trial)
+        now, rate = self._at_moments(v)
         S, Q = now.shape[:2]
         now, rate = now.flatten(0, 1), rate.flatten(0, 1)
         tested = v.new_zeros(S * Q, self.form.layer_size)
@@ -157,7 +188,7 @@ class SlabSystem(SampledEquations[TimeSlabs]):
     def _places_of(self, at: _Piece, mu: Tensor) -> tuple[Tensor, Tensor]:
         """Extended points (n, K + d + 1) of a piece, and normals (n, d + 1)."""
         x, n = at.batch.points, at.batch.outward
-        moments = torch.from_numpy(np.array(self.form.scheme.moments)).to(self.device).repeat(len(mu))
+        moments = self._moments.repeat(len(mu))
         m, t = mu.repeat_interleave(at.moments, 0)[at.some], moments[at.some]
         parts = [m[:, None].expand(-1, len(x), -1), x.expand(len(m), -1, -1), t[:, None, None].expand(-1, len(x), 1)]
         normals = torch.cat([n, torch.zeros_like(n[:, :1])], 1).repeat(len(m), 1)

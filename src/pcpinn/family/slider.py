@@ -67,6 +67,7 @@ def write_slider(
         "TITLE": html.escape(title),
         "NOTE": html.escape(note),
         "ACTIVATION": _ACTIVATIONS[network.architecture.activation],
+        "BEND": _ACTIVATIONS[_bends_by(network)],
         "DATA": json.dumps(data, allow_nan=False).replace("<", "\\u003c"),
     }.items():
         text = text.replace(f"@{key}@", value)
@@ -79,8 +80,9 @@ def _layers(network: Any) -> dict[str, Any]:
     theta = network.theta.detach()
     if getattr(network, "ansatz", None) is not None or not isinstance(network, ParametricNetwork | TrunkBranchNetwork):
         raise PcpinnError(f"{type(network).__name__} cannot be evaluated on a page", "use network=mlp or trunk-branch")
-    if network.architecture.activation not in _ACTIVATIONS:
-        raise PcpinnError(f"activation={network.architecture.activation} on a page", f"use {', '.join(_ACTIVATIONS)}")
+    for name in (network.architecture.activation, _bends_by(network)):
+        if name not in _ACTIVATIONS:
+            raise PcpinnError(f"activation={name} on a page", f"use {', '.join(_ACTIVATIONS)}")
     kind = "branch" if isinstance(network, TrunkBranchNetwork) else "one"
     trunk, rest = network.layers(theta) if isinstance(network, TrunkBranchNetwork) else (network.layers(theta), [])
     scale = network.output_scale.expand(network.outputs)
@@ -91,6 +93,11 @@ def _layers(network: Any) -> dict[str, Any]:
         "scale": scale.tolist(),
         "outputs": network.outputs,
     }
+
+
+def _bends_by(network: Any) -> str:
+    """The activation of a branch; of a single perceptron its own."""
+    return str(getattr(network, "bends_by", network.architecture.activation))
 
 
 def _layer(w: torch.Tensor, b: torch.Tensor) -> dict[str, Any]:

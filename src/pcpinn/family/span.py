@@ -5,13 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from ..network.activations import ACTIVATIONS
 from ..network.trunk_solve import Reduced
 from .superposition import Superposition
 from .system import System
 
 LEAST = 0.05  # of a field's usual size: where it is smaller, relative errors do not count in full
+
+
+@dataclass(frozen=True)
+class Units:
+    """Hidden units of one layer: activation(weight x + bias) of what they see of places: scaled coordinates, features.
+
+    Attributes:
+        activation: its name.
+        weight, bias: (w, inputs), (w,).
+        left: relative error with which they fit what they were chosen for.
+    """
+
+    activation: str
+    weight: Tensor
+    bias: Tensor
+    left: float = float("inf")
+
+    def at(self, x: Tensor) -> Tensor:
+        """(n, w) for (n, inputs)."""
+        return ACTIVATIONS[self.activation].value(nn.functional.linear(x, self.weight, self.bias))
 
 
 @dataclass(frozen=True)
@@ -27,6 +48,7 @@ class Span:
         left: mean relative error of the projection, at parameters that it was not made of.
         z, u: (S, K), (S, N) the answers that it was made of.
         reduced: the equations in it, where a branch is to solve these.
+        units: that a trunk begins with.
     """
 
     V: Tensor
@@ -38,6 +60,7 @@ class Span:
     z: Tensor
     u: Tensor
     reduced: Reduced | None = None
+    units: Units | None = None
 
     @property
     def count(self) -> int:

@@ -29,6 +29,7 @@ from .settled import settled
 from .span import Span
 from .superposed import PATIENCE, SuperposedLoss
 from .system import System
+from .units import nodes_for
 
 _TRUNK_STEPS = 60
 _POOL = 32_768  # parameters of the pool, the latest ones
@@ -134,12 +135,17 @@ class SpannedLoss(Loss):
     def prepare(self, budget: Budget | None = None) -> None:
         """Fit the trunk to the functions, as well as a budget allows."""
         budget = budget or Budget()
-        fit = SuperposedLoss(self.functions, self.system, self.anchors, self.span.answers)
-        fit.prepare()
+        (weight, bias), *_ = self.functions.layers(self.functions.theta.detach())[0]
+        assert self.span.units is not None
+        weight.copy_(self.span.units.weight)
+        bias.copy_(self.span.units.bias)
+        all_of_them = SuperposedLoss(self.functions, self.system, self.anchors, self.span.answers)
+        some = nodes_for(self.functions.architecture.width)
+        fit = SuperposedLoss(self.functions, self.system, self.anchors, self.span.answers, some)
         most = budget.most(FUNCTIONS, _TRUNK_STEPS)
         fitted = train(fit, GaussNewton(), Stopping(most, 0.0, budget.seconds(FUNCTIONS), PATIENCE))
         budget.done[FUNCTIONS] = fitted.iterations
-        self.trunk_error = (2 * fit.value()) ** 0.5
+        self.trunk_error = (2 * all_of_them.value()) ** 0.5
         (weight, bias), *_ = self.functions.layers(self.functions.theta.detach())[1]
         own = self.network.layers(self.network.theta.detach())[0][0]
         for mine, its in zip(own, self.functions.layers(self.functions.theta.detach())[0][0], strict=True):
@@ -230,7 +236,7 @@ class SpannedLoss(Loss):
         return self._through(z, split_layers(self._theta, self._shapes))
 
     def _units(self, z: Tensor, *hidden: tuple[Tensor, Tensor]) -> Tensor:
-        a, activation = z, self.network.activation.fused
+        a, activation = z, self.network.branch_activation.fused
         for w, c in hidden:
             a = activation(nn.functional.linear(a, w, c))
         return a

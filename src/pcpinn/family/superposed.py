@@ -31,7 +31,7 @@ PATIENCE = 8  # steps of a loss without noise after which a gain below one perce
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """Components whose degrees of freedom are at the same points: (C, n) of them, and targets (K + 1, C, n)."""
 
     components: list[int]
@@ -48,6 +48,7 @@ class SuperposedLoss(Loss):
         network: trunk and branch, with one hidden layer in the trunk and none in the branch.
         system, anchors: the equations, P: for the report.
         answers: what to fit.
+        most: points of each part that it is fitted at, drawn at random; all if not given.
 
     Attributes:
         fresh: the relative error before each step: that of parameters that no step saw, since none sees any.
@@ -62,7 +63,9 @@ class SuperposedLoss(Loss):
     patience = PATIENCE
     round = ROUND
 
-    def __init__(self, network: Any, system: System, anchors: Anchors, answers: Superposition) -> None:
+    def __init__(
+        self, network: Any, system: System, anchors: Anchors, answers: Superposition, most: int | None = None
+    ) -> None:
         if not isinstance(network, TrunkBranchNetwork) or network.branch[1] or network.architecture.depth != 1:
             raise PcpinnError(
                 "loss=superposed needs a trunk of one hidden layer and a branch of none",
@@ -73,7 +76,7 @@ class SuperposedLoss(Loss):
         self.since = 0
         theta = network.theta
         self._encoded = network.encode(torch.as_tensor(system.nodes.points, dtype=theta.dtype, device=theta.device))
-        self._parts = _parts(system, answers)
+        self._parts = parts_of(system, answers, most)
         width, inputs = network.layers(theta)[0][0][0].shape
         self._hidden = width * (inputs + 1)  # weights of the trunk: the first of theta
 
@@ -225,11 +228,15 @@ def units(system: System, answers: Superposition) -> Tensor:
     return torch.where(sizes > 0, sizes, 1.0)[system.field_of]
 
 
-def _parts(system: System, answers: Superposition) -> list[_Part]:
+def parts_of(system: System, answers: Superposition, most: int | None = None, seed: int = 0) -> list[Part]:
+    """All degrees of freedom, by sets of points; at most so many points of each, drawn at random."""
     unit, device = units(system, answers), system.device
     result = []
     for components, rows, points in grouped(system):
+        if most is not None and most < len(points):
+            some = torch.randperm(len(points), generator=torch.Generator().manual_seed(seed))[:most].sort().values
+            rows, points = rows[:, some], points[some]
         own, at = rows.to(device), points.to(device)
         target, scale = answers.v[:, own] / unit[own], unit[own[:, 0]]
-        result.append(_Part(components, at, system.weights[own[0]], target, scale))
+        result.append(Part(components, at, system.weights[own[0]], target, scale))
     return result

@@ -29,7 +29,9 @@ def widened(network: N, width: int, seed: int) -> N:
     architecture, dtype = replace(network.architecture, width=width), network.theta.dtype
     grown: DenseNetwork | TrunkBranchNetwork
     if isinstance(network, TrunkBranchNetwork):
-        grown = TrunkBranchNetwork(architecture, *box, network.numbers, network.branch, generator, dtype)
+        grown = TrunkBranchNetwork(
+            architecture, *box, network.numbers, network.branch, generator, dtype, network.bends_by
+        )
     elif isinstance(network, ParametricNetwork):
         grown = ParametricNetwork(architecture, *box, network.numbers, generator, dtype)
     else:

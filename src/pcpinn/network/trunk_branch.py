@@ -35,6 +35,7 @@ class TrunkBranchNetwork(BoxedNetwork):
         branch: (width, depth) of the branch.
         generator: of the first weights.
         dtype: of weights and values.
+        bend: activation of the branch; that of the trunk if not given.
     """
 
     frequencies: Tensor
@@ -50,6 +51,7 @@ class TrunkBranchNetwork(BoxedNetwork):
         branch: tuple[int, ...],
         generator: torch.Generator,
         dtype: torch.dtype = torch.float64,
+        bend: str | None = None,
     ) -> None:
         super().__init__(lower, upper, outputs, dtype)
         self.architecture, self.numbers, self.branch = architecture, parameters, branch
@@ -64,6 +66,10 @@ class TrunkBranchNetwork(BoxedNetwork):
             initialise_layer(weight, bias, architecture.initialisation, generator)
         self.theta = nn.Parameter(theta.to(dtype))
         self._activation = ACTIVATIONS[architecture.activation]
+        self.bends_by = bend or architecture.activation
+        if self.bends_by not in ACTIVATIONS:
+            raise PcpinnError(f"branch_activation={bend!r} is not a choice", f"use {', '.join(ACTIVATIONS)}")
+        self._bend = ACTIVATIONS[self.bends_by]
 
     def shapes_of_branch(self, outer: int) -> list[tuple[int, int]]:
         """(out, in) of the layers of the branch, which has `outer` outputs."""
@@ -78,8 +84,13 @@ class TrunkBranchNetwork(BoxedNetwork):
 
     @property
     def activation(self) -> Any:
-        """Of the hidden units: its value and its derivative."""
+        """Of the trunk's hidden units: its value and its derivative."""
         return self._activation
+
+    @property
+    def branch_activation(self) -> Any:
+        """Of the hidden units of the branch."""
+        return self._bend
 
     def layers(self, theta: Tensor) -> tuple[list[tuple[Tensor, Tensor]], list[tuple[Tensor, Tensor]]]:
         """Of the trunk (hidden ones) and of the branch."""
@@ -107,7 +118,7 @@ class TrunkBranchNetwork(BoxedNetwork):
     def head(self, theta: Tensor, z: Tensor, fused: bool = False) -> Tensor:
         """c (..., outputs, width + 1) for scaled parameters (..., K)."""
         *inner, (weight, bias) = self.layers(theta)[1]
-        a = _through(inner, z, self._activation.fused if fused else self._activation.value)
+        a = _through(inner, z, self._bend.fused if fused else self._bend.value)
         return nn.functional.linear(a, weight, bias).unflatten(-1, (self.outputs, -1))
 
     def combined(self, phi: Tensor, c: Tensor) -> Tensor:
@@ -144,7 +155,7 @@ class TrunkBranchNetwork(BoxedNetwork):
         result = torch.empty(len(x), self.parameter_count, dtype=dtype or x.dtype, device=x.device)
         at = sum(o * i + o for o, i in self._trunk_shapes)
         seen, slopes = _swept(trunk, self.encode(x[:, K:]), activation, last_is_linear=False)
-        inner, bends = _swept(branch, x[:, :K], activation, last_is_linear=True)
+        inner, bends = _swept(branch, x[:, :K], self._bend, last_is_linear=True)
         c = nn.functional.linear(inner[-1], *branch[-1]).unflatten(-1, (self.outputs, -1))
         chosen = c[torch.arange(len(x), device=x.device), component]  # (n, width + 1)
         phi = seen[-1]
@@ -162,6 +173,7 @@ class TrunkBranchNetwork(BoxedNetwork):
             and type(other) is type(self)
             and other.architecture == self.architecture
             and (other.numbers, other.branch, other.outputs) == (self.numbers, self.branch, self.outputs)
+            and other.bends_by == self.bends_by
             and all(torch.equal(getattr(other, k).cpu(), getattr(self, k).cpu()) for k in ("centre", "half_width"))
         )
         if same and isinstance(other, TrunkBranchNetwork):
@@ -262,10 +274,12 @@ class TrunkBranch(MLP):
         width, depth: of the trunk; its width is the number of functions phi_k.
         branch_depth: hidden layers of the network of the parameters; 0 for answers that are linear in them.
         branch_width: units in each of them; 32 if not given.
+        branch_activation: of these units; that of the trunk if not given.
     """
 
     branch_width: int | None = None
     branch_depth: int = 2
+    branch_activation: str | None = None
 
     name: ClassVar[str] = "trunk-branch"
     positive: ClassVar[tuple[str, ...]] = ("width", "depth", "branch_width")
@@ -292,4 +306,6 @@ class TrunkBranch(MLP):
         generator = torch.Generator().manual_seed(seed)
         box = list(place.lower), list(place.upper)
         branch = self.branch_width or _BRANCH_WIDTH, self.branch_depth
-        return TrunkBranchNetwork(self.architecture(place), *box, place.outputs, parameters, branch, generator, dtype)
+        return TrunkBranchNetwork(
+            self.architecture(place), *box, place.outputs, parameters, branch, generator, dtype, self.branch_activation
+        )
