@@ -51,7 +51,7 @@ _ROWS, _ROWS_EACH = 600, 6  # of the small matrices of a branch that solves: at 
 _PLACE_ROWS = (2, 3, 6)  # rows at each place that are tried
 _COMPARED, _ROUGHLY = 256, (50, 512)  # answers that tell which is best, with units fitted in few steps to few samples
 _ACTIVATIONS = "tanh", "sin"  # of hidden units: steps and waves
-_BRANCH_OF_ONE = 2, 256  # units of a branch of one parameter, for each answer, and the most
+_BRANCH_OF_ONE = 2, 256  # units of a branch of one parameter for each of many answers, and the most
 _BRANCH = 128  # width of the branch of a span
 
 
@@ -262,9 +262,9 @@ def _seen_by(system: AnySystem, settings: Settings) -> Callable[[Tensor], Tensor
     return encode
 
 
-def _branch_width(numbers: int, answers: int) -> int:
-    """As wide as answers can tell; along one parameter they tell twice as much, being as dense as it takes."""
-    if numbers == 1:
+def _branch_width(numbers: int, answers: int, usual: int) -> int:
+    """As wide as answers can tell; along one parameter, where more than usual were made until they told enough, twice as wide."""
+    if numbers == 1 and answers > usual:
         each, most = _BRANCH_OF_ONE
         return min(each * answers, most)
     return min(_BRANCH, answers) if numbers <= FEWEST else _BRANCH
@@ -300,7 +300,10 @@ def _with_span(
     width = min(max(math.ceil(each * span.count), _WIDTHS[0]), most)
     plain = settings.with_recipe("network", replace(NETWORK, width=width, depth=1))
     units = first_units(system, span, _seen_by(system, plain), width, _ACTIVATIONS, settings.run.seed)
-    while few and units.left > _UNTRAINED * left and 2 * width <= most:
+    fewest = min(
+        len(points) for _, _, points in grouped(system)
+    )  # of all fields: one with few nodes is anything between them
+    while few and units.left > _UNTRAINED * left and 2 * width <= min(most, fewest // _POINTS):
         width *= 2
         units = first_units(system, span, _seen_by(system, plain), width, _ACTIVATIONS, settings.run.seed)
     span, activation = replace(span, units=units), units.activation
@@ -322,7 +325,7 @@ def _with_span(
         features="none",
         initialisation="spread",
         activation=activation,
-        branch_width=_branch_width(system.family.count, len(span.z)),
+        branch_width=_branch_width(system.family.count, len(span.z), settings.loss.snapshots),
         branch_activation=_ACTIVATIONS[0],
         branch_depth=1 if one else 2,
     )

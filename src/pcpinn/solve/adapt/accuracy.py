@@ -32,7 +32,7 @@ from ..start import Start
 from .between import between_nodes
 from .degrees import degree_of, raised
 from .fields import counted, counts, scales
-from .inputs import inputs_of
+from .inputs import inputs_of, resolved
 from .interfaces import Interfaces, interfaces_of
 from .level import Elements, Level, finer_quadrature, marked
 from .limits import Limits
@@ -252,6 +252,7 @@ class Trainer:
         settings = limits_of(wish.settings(self.problem.domain.dimension, chosen), self.limits, kept)
         start = attempt.start or wish.start or _function(self.adapted.first, self.adapted.first_u)
         dense = self._dense_mesh(settings, attempt.mesh)
+        settings = settings if wish.fixes("network") else resolved(settings, dense)
         return self.unfinished.network(
             self.problem,
             lambda out, resume: run(

@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...discretize.transfer import slopes, squares, variations
+from ...mesh.mesh import Mesh
+from ...network.recipe import MLP
 from ...network.stretched import even_places, spread
 from ...problem.problem import Problem
+from ..settings import Settings
 from .level import Level
 from .spectrum import standing_out
 
 _LOWEST = -2  # exponent of the lowest frequency
+_PER_WAVE = 2.5  # nodes that tell a wave from longer ones
+_SMALL = 0.1  # of all cells: those that are smaller are not what tells
 _STEEP = 0.5  # part of the stretched coordinates that is by the variation of the solution, the rest by the cells
 
 
 def inputs_of(problem: Problem, level: Level) -> dict[str, Any]:
     """Settings of the network."""
     return {**_frequencies(problem, level), "network.stretch": True, "network.stretch_at": _places(level)}
+
+
+def resolved(settings: Settings, mesh: Mesh) -> Settings:
+    """Without features whose waves are shorter than nodes of a mesh can tell: with these a network is right at nodes alone."""
+    own = settings.network
+    if not isinstance(own, MLP) or own.features != "log":
+        return settings
+    lower, upper = mesh.bounds
+    sides = np.quantile(np.ptp(mesh.nodes[mesh.vertices], axis=1), _SMALL, axis=0)
+    nodes = float((settings.mesh.degree * (upper - lower) / sides).min())  # along the side that has fewest
+    high = max(
+        float(np.floor(np.log2(nodes / _PER_WAVE))) - 2, _LOWEST
+    )  # a feature 2^k has 2^(k + 2) waves from side to side
+    if high >= own.feature_high:
+        return settings
+    return settings.with_recipe("network", replace(own, feature_high=high, feature_count=int(high) - _LOWEST + 1))
 
 
 def _frequencies(problem: Problem, level: Level) -> dict[str, Any]:
