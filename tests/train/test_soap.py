@@ -82,7 +82,7 @@ def test_turning_both_sides_of_a_layer_turns_its_steps():
             optimiser.step(problem, state)
             problem.layers(problem.theta.data)[0][1].zero_()  # biases are Adam's
     torch.testing.assert_close(
-        Q @ plain.layers(plain.theta)[0][0] @ U.T, turned.layers(turned.theta)[0][0], rtol=1e-7, atol=1e-8
+        Q @ plain.layers(plain.theta)[0][0] @ U.T, turned.layers(turned.theta)[0][0], rtol=1e-6, atol=1e-6
     )
 
 
