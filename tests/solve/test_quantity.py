@@ -350,37 +350,6 @@ def test_the_longest_vector():
     assert found.place == pytest.approx((1.0,))
 
 
-@pytest.mark.parametrize("time", ["slabs", "march", "simplex"])
-def test_one_moment_of_a_problem_over_time(time):
-    """Heat, u = sin(pi x) exp(-pi^2 t / 10): of the network, without an error."""
-    problem = pc.Problem(
-        pc.Interval(0, 1).over(0, 1),
-        flux=lambda x, u: 0.1 * u.grad,
-        density=lambda x, u: u.value,
-        boundary={
-            "left": pc.Dirichlet(0.0),
-            "right": pc.Dirichlet(0.0),
-            "initial": pc.Initial(lambda x: torch.sin(torch.pi * x[0])),
-        },
-    )
-    choices = {k: v for k, v in QUICK.items() if k != "certify"} | {"iterations": 20, "time": time, "steps": 8}
-    solution = pc.solve(problem, cells=(10,), degree=2, **choices)
-    decay = math.exp(-0.05 * math.pi**2)
-    found = solution.integrate(lambda x, u: u.value, t=0.5)
-    assert float(found) == pytest.approx(2 / math.pi * decay, rel=0.02)
-    assert found.error is None
-    assert "over time" in found.how
-    rate = solution.integrate(lambda x, t, u: t * u.dt, t=0.5)
-    assert float(rate) == pytest.approx(-0.1 * math.pi * decay, rel=0.1)
-    slope = np.diff(solution([[0.0, 0.5], [1e-6, 0.5]]))[0] / 1e-6  # a network's own slopes are rough
-    assert float(solution.flux("left", t=0.5)) == pytest.approx(-0.1 * slope, rel=1e-3)
-    assert solution.maximum(t=0.5).place == pytest.approx((0.5,), abs=0.05)
-    assert float(solution.value([0.5], t=0.5)) == pytest.approx(decay, rel=0.02)
-    for t in (None, 2.0):
-        with pytest.raises(PcpinnError, match="no time of the solution"):
-            solution.integrate(lambda x, u: u.value, t=t)
-
-
 def test_a_loaded_solution_needs_its_problem(tmp_path):
     solution = pc.load(smooth().save(tmp_path / "run"))
     with pytest.raises(PcpinnError, match="problem="):

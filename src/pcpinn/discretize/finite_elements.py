@@ -99,6 +99,10 @@ class FiniteElements(WeakForm):
         for flux, batch in self.facets():
             yield flux, batch.points, batch.outward
 
+    def seen(self, batch: Batch, u: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Of degrees of freedom u (N,) at the points of a batch: points, normals and states."""
+        return batch.points, batch.outward, batch.state(u)
+
     def residual(self, u: Tensor) -> Tensor:
         """R(u) (N,), constraints not yet applied; differentiable in u, unless a team evaluates it."""
         r = torch.zeros_like(u)

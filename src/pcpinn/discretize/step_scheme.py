@@ -55,9 +55,17 @@ class StepScheme:
 
     def interpolation(self, places: np.ndarray) -> np.ndarray:
         """(k, H + m): values at places (k,) from those of all time levels, by the scheme's own polynomial."""
+        return self._polynomial(places)[0]
+
+    def rates(self, places: np.ndarray) -> np.ndarray:
+        """(k, H + m): the same polynomial's rates of change, per step."""
+        return self._polynomial(places)[1]
+
+    def _polynomial(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         layers = np.concatenate([self.past, self.nodes])
-        low, high = layers[0], layers[-1]
-        return derivatives((layers - low) / (high - low), (np.asarray(places) - low) / (high - low))[0]
+        low, length = layers[0], layers[-1] - layers[0]
+        values, slopes = derivatives((layers - low) / length, (np.asarray(places) - low) / length)
+        return values, slopes / length
 
     @property
     def looks_back(self) -> bool:

@@ -65,3 +65,12 @@ def test_steps_that_cannot_be_solved_are_halved_where_they_are():
     assert lengths.min() < 50
     assert lengths[:2].min() == 500
     assert np.allclose(found.values[-1], 1.0)
+
+
+def test_rates_are_those_of_the_polynomials():
+    """Compared with differences, inside of steps and at the start."""
+    mesh = generate_mesh(pc.Interval(0, 1), cells=[6])
+    march = march_discrete(MarchSpace(melting(), mesh, (0.0, 1.0), 3), "radau", 3, np.array([0.0, 0.05, 0.15]))
+    for low, high in ((0.03 - 1e-6, 0.03 + 1e-6), (0.1 - 1e-6, 0.1 + 1e-6), (0.0, 1e-7)):
+        before, after = march.at(np.array([low, high]))
+        assert march.rates_at((low + high) / 2) == pytest.approx((after - before) / (high - low), rel=1e-4, abs=1e-4)

@@ -14,6 +14,8 @@ from ...problem.shapes_3d import Box
 from .stepping import DiscreteMarch
 
 _WORTH = 4.0  # least ratio of slopes for which another mesh is made
+_LEAST = 2.0  # cells along an axis
+_TINY = 1e-9  # of the steepest axis
 _MOMENTS = 8
 
 
@@ -29,8 +31,23 @@ def stretched_mesh(problem: Problem, mesh: Mesh, march: DiscreteMarch) -> Mesh |
     sides = np.ptp(mesh.nodes, axis=0)
     wanted = sides * steep
     each = mesh.cell_count / (2 if mesh.dimension == 2 else 6)  # boxes are cut into so many simplices
-    counts = np.maximum(2, np.round(wanted * (each / wanted.prod()) ** (1 / mesh.dimension))).astype(int)
-    return generate_mesh(shape, cells=tuple(int(c) for c in counts), periodic=problem.periodic_pairs)
+    counts = np.round(_shared_out(each, wanted)).astype(int)
+    return generate_mesh(shape, cells=tuple(counts.tolist()), periodic=problem.periodic_pairs)
+
+
+def _shared_out(each: float, wanted: np.ndarray) -> np.ndarray:
+    """(d,) cells along each axis, in the ratios that are wanted and at least two, whose product is `each` where that is possible.
+
+    An axis along which nothing varies would ask for none, and leave all of them, and far more, to the others.
+    """
+    wanted, few = np.maximum(wanted, _TINY * wanted.max()), np.zeros(len(wanted), dtype=bool)
+    while not few.all():
+        counts, rest = np.full(len(wanted), _LEAST), wanted[~few]
+        counts[~few] = rest * (each / (_LEAST ** few.sum() * rest.prod())) ** (1 / len(rest))
+        if (counts >= _LEAST).all():
+            return counts
+        few |= counts < _LEAST
+    return np.full(len(wanted), _LEAST)
 
 
 def steepness(march: DiscreteMarch) -> np.ndarray:

@@ -48,6 +48,7 @@ _SPACE, _TIME, _TRAINED = 0.22, 0.13, 0.25  # parts of the accuracy
 _FIRST_STEPS = 8
 _FINE = 4  # times the cells of an even first mesh: with more, steps are chosen on that one first
 _ORDER = 3
+_KEPT = 5e6  # at most so many values of the plan are kept, for quantities
 _RIDGES = {  # beside what a user says of the network
     "network.depth": 1,
     "network.initialisation": "cells",
@@ -151,6 +152,8 @@ def solve_over_time(
         "trust": adapted.trust,
         "networks": [{**asdict(r.size), "estimate": r.estimate if r.estimate < np.inf else None} for r in rounds],
     }
+    if adapted.level.finest.values.size <= _KEPT:
+        solution.kept["marches"] = MarchPair(adapted.level.base, adapted.level.finest)
     return solution
 
 

@@ -87,15 +87,25 @@ class DiscreteMarch:
 
     def at(self, times: np.ndarray) -> np.ndarray:
         """(k, n) values at moments (k,)."""
-        step = np.clip(np.searchsorted(self.times, times, side="left") - 1, 0, len(self.times) - 2)
-        start, length = self.times[step], np.diff(self.times)[step]
-        places = np.clip((times - start) / length, 0.0, 1.0)
+        step, places = self._placed(times)
         result, m = np.empty((len(times), self.values.shape[1])), self.scheme.order
         table = self.scheme.interpolation(places)
         for s in np.unique(step):
             own = step == s
             result[own] = table[own] @ self.values[s * m : (s + 1) * m + 1]
         return result
+
+    def rates_at(self, t: float) -> np.ndarray:
+        """(n,) rates of change at a moment; at the end of a step those of the step."""
+        (step,), places = self._placed(np.array([t]))
+        m = self.scheme.order
+        table = self.scheme.rates(places)[0] / (self.times[step + 1] - self.times[step])
+        return np.asarray(table @ self.values[step * m : (step + 1) * m + 1])
+
+    def _placed(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the steps that moments (k,) are in, and their places there."""
+        step = np.clip(np.searchsorted(self.times, times, side="left") - 1, 0, len(self.times) - 2)
+        return step, np.clip((times - self.times[step]) / np.diff(self.times)[step], 0.0, 1.0)
 
 
 def march_discrete(

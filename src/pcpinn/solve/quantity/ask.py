@@ -1,16 +1,18 @@
 """What users ask of a solution: integrals, fluxes through boundaries, values at points, extremes.
 
-Errors of steady solutions are estimated (see ground.py): intervals [value - error, value + error] are meant to contain the truth.
-The error is twice the difference between the solution's own discretisation and the finer one that the value is from, or twice a
-quarter of what the cells contribute to that difference before they cancel each other, if that is more. For smooth solutions this
-is careful by a factor of ten to a hundred; at singularities of the solution by a factor of one and a half to three. It is no
-bound: it knows nothing of errors in the problem itself, nor of layers that neither of the two discretisations resolves.
+Errors are estimated: intervals [value - error, value + error] are meant to contain the truth. Over time see marched.py. For a
+steady solution (ground.py) the error is twice the difference between its own discretisation and the finer one that the value
+is from, or twice a quarter of what the cells contribute to that difference before they cancel each other, if that is more. For
+smooth solutions this is careful by a factor of ten to a hundred; at singularities of the solution by a factor of one and a half
+to three. It is no bound: it knows nothing of errors in the problem itself, nor of layers that neither of the two
+discretisations resolves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
@@ -21,12 +23,25 @@ from ...problem.problem import Problem
 from ...solution.quantity import Quantities, Quantity, answers
 from ...solution.solution import Solution
 from .extreme import highest
-from .functional import Sum, Together, of_point
-from .ground import Ground, ground_of
-from .network import moment, seen_by, space_of
+from .functional import Discrete, Functional, Sum, Together, of_point, parts_of
+from .ground import ground_of
+from .marched import OverTime, march_ground
+from .network import over_time, space_of, time_of
 from .wanted import flux_parts
 
 Of = str | Callable[..., Any] | None
+When = float | tuple[float, float] | None
+
+
+class Ground(Protocol):
+    """What quantities are computed on."""
+
+    @property
+    def best(self) -> tuple[Discrete, torch.Tensor]:
+        """The discretisation that is nearest to the truth, and its solution (N,)."""
+
+    def quantities(self, functional: Functional, what: str, rougher: Functional | None = None) -> list[Quantity]:
+        """Values of a functional, with their errors."""
 
 
 @answers
@@ -36,7 +51,7 @@ def integrate(
     on: str | Inside | None = None,
     *,
     degree: int | None = None,
-    t: float | None = None,
+    t: When = None,
     problem: Problem | None = None,
 ) -> Quantities:
     """The integral of a function of a solution, with its error.
@@ -47,7 +62,7 @@ def integrate(
             fields that have .value and .grad; over time f(x, t, ...) if it needs the time. A number, or a vector of several.
         on: the name of a boundary; a function x -> truth value for a part of the domain; None for all of it.
         degree: of polynomials that the quadrature integrates exactly; by default what the elements need and four more.
-        t: the time, in a problem over time; its integrals are those of the network, without an error.
+        t: the time, in a problem over time; two moments (a, b) for the integral over the time between them, too.
         problem: the PDE; needed only for a solution that was loaded from disk.
 
     Returns:
@@ -63,7 +78,7 @@ def integrate(
     def cut(fewer: int) -> Sum:
         return Sum(at_point, lambda space: places(resampled(space, degree), on, fewer))
 
-    found = _answer(solution, known, cut(0), f"integral over {name}", t, cut(2) if callable(on) else None)
+    found = _answer(solution, known, cut(0), f"integral over {name}", t, rougher=cut(2) if callable(on) else None)
     return found[0] if shape == [0] else tuple(found)
 
 
@@ -74,7 +89,7 @@ def flux(
     field: str | None = None,
     *,
     form: Literal["reaction", "gradients"] = "reaction",
-    t: float | None = None,
+    t: When = None,
     problem: Problem | None = None,
 ) -> Quantities:
     """The integral of flux . n over a boundary, n pointing out of the domain; for a vector field one number per component.
@@ -85,7 +100,7 @@ def flux(
         field: whose equation has the flux; by default that of the first field.
         form: where values are prescribed, "reaction" takes the weak residual there, which is far more accurate than the
             integral of flux . n by "gradients". Where the flux is prescribed, it is that which is integrated.
-        t: the time, in a problem over time, where gradients of the network are integrated, without an error.
+        t: the time, in a problem over time; two moments (a, b) for the integral over the time between them, too.
         problem: the PDE; needed only for a solution that was loaded from disk.
 
     Raises:
@@ -96,13 +111,14 @@ def flux(
         raise PcpinnError(f"form={form!r} is unknown", "give reaction or gradients")
 
     parts, how = flux_parts(known, on, field, gradients=form == "gradients")
-    found = _answer(solution, known, Together(parts), f"flux through {on!r} ({how})", t)
+    network = Together(flux_parts(known, on, field, gradients=True)[0])
+    found = _answer(solution, known, Together(parts), f"flux through {on!r} ({how})", t, network=network)
     return found[0] if len(parts) == 1 else tuple(found)
 
 
 @answers
 def value(
-    solution: Solution, x: Sequence[float], of: Of = None, *, t: float | None = None, problem: Problem | None = None
+    solution: Solution, x: Sequence[float], of: Of = None, *, t: When = None, problem: Problem | None = None
 ) -> Quantities:
     """The value of a field, or of a function f(x, *fields), at one point of the domain; arguments as of `integrate`."""
     known = _problem_of(solution, problem)
@@ -114,7 +130,7 @@ def value(
 
 
 @answers
-def maximum(solution: Solution, of: Of = None, *, t: float | None = None, problem: Problem | None = None) -> Quantity:
+def maximum(solution: Solution, of: Of = None, *, t: When = None, problem: Problem | None = None) -> Quantity:
     """The largest value and its place; of a vector the largest length.
 
     Searched for in all cells, then narrowed down in the best ones. The error is that of the value at this very place.
@@ -129,22 +145,24 @@ def maximum(solution: Solution, of: Of = None, *, t: float | None = None, proble
 
 
 @answers
-def minimum(solution: Solution, of: Of = None, *, t: float | None = None, problem: Problem | None = None) -> Quantity:
+def minimum(solution: Solution, of: Of = None, *, t: When = None, problem: Problem | None = None) -> Quantity:
     """The smallest value and its place; arguments as of `maximum`."""
     return _extreme(solution, of, -1.0, t, problem)
 
 
-def _extreme(solution: Solution, of: Of, sign: float, t: float | None, problem: Problem | None) -> Quantity:
+def _extreme(solution: Solution, of: Of, sign: float, t: When, problem: Problem | None) -> Quantity:
     known = _problem_of(solution, problem)
     function = _function(known, of, length=True)
     at_point, shape = of_point(function, known.unknowns, known.over_time, normals=False)
-    ground, _ = _ground(solution, known)
+    time = time_of(solution, known, t)
+    if len(time) > 1:
+        raise PcpinnError(f"t={t!r}: an extreme value is looked for at one moment", "give t= one moment")
+    ground, _ = _ground(solution, known, time)
     if ground is None:
-        space, seen = space_of(solution, known), seen_by(solution, moment(solution, known, t))
+        space, seen = space_of(solution, known), next(over_time(solution, time))[0]
     else:
-        moment(solution, known, t)
-        space, u = ground.level.fine.space, torch.from_numpy(ground.level.better)
-        seen = lambda batch: (batch.points, batch.outward, batch.state(u))  # noqa: E731
+        there, u = ground.best
+        space, seen = there.space, partial(there.seen, u=u)
     sought = Sum(at_point, lambda s: iter([]))
     place = highest(space, lambda batch: sign * sought.each(batch, seen)[:, 0])
     if shape != [0]:
@@ -159,35 +177,39 @@ def _extreme(solution: Solution, of: Of, sign: float, t: float | None, problem: 
 def _answer(
     solution: Solution,
     problem: Problem,
-    functional: Any,
+    functional: Functional,
     what: str,
-    t: float | None,
-    rougher: Sum | None = None,
+    t: When,
+    rougher: Functional | None = None,
+    network: Functional | None = None,
 ) -> list[Quantity]:
-    """The numbers of a functional, with errors where a finer discretisation is at hand; else those of the network."""
-    time = moment(solution, problem, t)
-    ground, why = _ground(solution, problem)
+    """The numbers of a functional, with errors where a finer discretisation is at hand; else those of the network.
+
+    Args:
+        rougher: the same with a coarser quadrature.
+        network: what is asked of a network over time, if not the functional.
+    """
+    time = time_of(solution, problem, t)
+    ground, why = _ground(solution, problem, time, network)
     if ground is not None:
-        known: Any = 0.0
-        if rougher is not None:
-            with torch.no_grad():
-                u = torch.from_numpy(ground.level.better)
-                known = (functional(ground.level.fine, u)[0] - rougher(ground.level.fine, u)[0]).abs().numpy()
-        return ground.quantities(functional, what, known)
-    space, seen = space_of(solution, problem), seen_by(solution, time)
-    sums = functional.parts if isinstance(functional, Together) else (functional,)
-    found = [part.over(space, seen)[0] for part in sums if isinstance(part, Sum)]
-    if len(found) < len(sums):
+        return ground.quantities(functional, what, rougher)
+    if network is None or not time:
+        network = functional
+    sums = [part for part in parts_of(network) if isinstance(part, Sum)]
+    if len(sums) < len(parts_of(network)):
         raise PcpinnError(f"the reaction form needs a finer discretisation: {why}", "use form='gradients'")
-    values = torch.cat(found).tolist()
-    return [Quantity(v, None, f"{what}; of the network, without an error: {why}", v) for v in values]
+    space = space_of(solution, problem)
+    values = torch.zeros(1, dtype=torch.float64)
+    for seen, weight in over_time(solution, time):
+        values = values + weight * torch.cat([part.over(space, seen)[0] for part in sums])
+    return [Quantity(v, None, f"{what}; of the network, without an error: {why}", v) for v in values.tolist()]
 
 
-def _ground(solution: Solution, problem: Problem) -> tuple[Ground | None, str]:
-    if problem.over_time:
-        return None, "adjoints over time are not computed"
+def _ground(
+    solution: Solution, problem: Problem, time: tuple[float, ...], network: Functional | None = None
+) -> tuple[Ground | None, str]:
     try:
-        return ground_of(solution, problem), ""
+        return OverTime(march_ground(solution, problem), time, network) if time else ground_of(solution, problem), ""
     except (PcpinnError, MemoryError) as error:
         return None, getattr(error, "problem", "memory is exhausted")
 

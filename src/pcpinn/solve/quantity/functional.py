@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +13,6 @@ from torch import Tensor
 from torch.func import vmap
 
 from ...discretize.batches import Batch, facet_batch
-from ...discretize.finite_elements import FiniteElements
 from ...discretize.guarded import guard
 from ...discretize.places import known_boundary
 from ...discretize.pointwise import BoundaryFlux, Pointwise, place_and_time, unpack
@@ -28,13 +28,35 @@ AtPoint = Callable[[Tensor, Tensor, Tensor], Tensor]  # (x, normal, state) at on
 Seen = Callable[[Batch], tuple[Tensor, Tensor, Tensor]]  # points, normals and states of a batch
 
 
+class Discrete(Protocol):
+    """A discretisation of a steady problem, or of one over time at a moment."""
+
+    @property
+    def problem(self) -> Problem:
+        """The PDE."""
+
+    @property
+    def space(self) -> Space:
+        """Of its functions."""
+
+    @property
+    def size(self) -> int:
+        """Degrees of freedom N."""
+
+    def seen(self, batch: Batch, u: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Of u (N,) at the points of a batch: points, normals and states, as functions of the problem take them."""
+
+    def residual(self, u: Tensor) -> Tensor:
+        """(N,) of the weak form."""
+
+
 class Functional(Protocol):
     """k numbers that depend on a discrete function."""
 
-    def __call__(self, fe: FiniteElements, u: Tensor) -> tuple[Tensor, Tensor]:
+    def __call__(self, fe: Discrete, u: Tensor) -> tuple[Tensor, Tensor]:
         """Their values (k,), differentiable in u (N,), and the sizes (k,) of what was added up."""
 
-    def tests(self, fe: FiniteElements) -> list[np.ndarray] | None:
+    def tests(self, fe: Discrete) -> list[np.ndarray] | None:
         """(N,) for each number the test function of the weak residual that it is made of; None if it is not."""
 
 
@@ -50,9 +72,9 @@ class Sum:
     at_point: AtPoint
     where: Callable[[Space], Iterator[Batch]]
 
-    def __call__(self, fe: FiniteElements, u: Tensor) -> tuple[Tensor, Tensor]:
+    def __call__(self, fe: Discrete, u: Tensor) -> tuple[Tensor, Tensor]:
         """Of a discrete function."""
-        return self.over(fe.space, lambda batch: (batch.points, batch.outward, batch.state(u)))
+        return self.over(fe.space, partial(fe.seen, u=u))
 
     def over(self, space: Space, seen: Seen) -> tuple[Tensor, Tensor]:
         """Of any function, by what is seen at points: places, normals and states."""
@@ -62,12 +84,32 @@ class Sum:
             total, size = total + parts.sum(0), size + parts.detach().abs().sum(0)
         return total, size
 
-    def tests(self, fe: FiniteElements) -> None:
+    def tests(self, fe: Discrete) -> None:
         """It is no residual."""
 
     def each(self, batch: Batch, seen: Seen) -> Tensor:
         """(n, k) at each point of a batch."""
         return guard(vmap(self.at_point), *seen(batch))
+
+    def apart(self, space: Space, first: Seen, second: Seen) -> Tensor:
+        """(k,) the sum of how far two functions are from each other at the points, without signs."""
+        total = torch.zeros(1, dtype=torch.float64)
+        for batch in self.where(space):
+            total = total + ((self.each(batch, first) - self.each(batch, second)).abs() * batch.dx.reshape(-1, 1)).sum(
+                0
+            )
+        return total
+
+    def remembering(self) -> Sum:
+        """The same, with its points kept from one call to the next."""
+        known: dict[int, tuple[Space, list[Batch]]] = {}
+
+        def where(space: Space) -> Iterator[Batch]:
+            if id(space) not in known:
+                known[id(space)] = space, list(self.where(space))
+            return iter(known[id(space)][1])
+
+        return replace(self, where=where)
 
 
 def of_point(
@@ -146,7 +188,7 @@ class Reaction:
     field: str
     component: int  # among those of the field
 
-    def __call__(self, fe: FiniteElements, u: Tensor) -> tuple[Tensor, Tensor]:
+    def __call__(self, fe: Discrete, u: Tensor) -> tuple[Tensor, Tensor]:
         """Of a discrete function."""
         problem, space = fe.problem, fe.space
         at = problem.component_range(self.field)[self.component]
@@ -156,15 +198,13 @@ class Reaction:
         others = self._neighbours(problem, space)
         if len(others):
             batch = facet_batch(space, others)
-            flux = guard(
-                vmap(flux_by_gradients(problem, range(at, at + 1))), batch.points, batch.outward, batch.state(u)
-            )
+            flux = guard(vmap(flux_by_gradients(problem, range(at, at + 1))), *fe.seen(batch, u))
             weight = torch.einsum("eqb,eb->eq", batch.shapes[at][:, :, 0], w[batch.unknowns[at]]) * batch.dx
             shared = flux[:, 0] * weight.flatten()
             total, size = total - shared.sum(), size + shared.detach().abs().sum()
         return total, size
 
-    def tests(self, fe: FiniteElements) -> list[np.ndarray]:
+    def tests(self, fe: Discrete) -> list[np.ndarray]:
         """1 at the nodes of the boundary."""
         space, at = fe.space, fe.problem.component_range(self.field)[self.component]
         facets = space.mesh.facets(known_boundary(space, self.boundary))
@@ -194,11 +234,16 @@ class Together:
 
     parts: tuple[Functional, ...]
 
-    def __call__(self, fe: FiniteElements, u: Tensor) -> tuple[Tensor, Tensor]:
+    def __call__(self, fe: Discrete, u: Tensor) -> tuple[Tensor, Tensor]:
         """Of a discrete function."""
         values, sizes = zip(*(part(fe, u) for part in self.parts), strict=True)
         return torch.cat(values), torch.cat(sizes)
 
-    def tests(self, fe: FiniteElements) -> list[np.ndarray]:
+    def tests(self, fe: Discrete) -> list[np.ndarray]:
         """Zero for those that are no residuals."""
         return [w for part in self.parts for w in part.tests(fe) or [np.zeros(fe.size)]]
+
+
+def parts_of(functional: Functional) -> tuple[Functional, ...]:
+    """Those that it is put together from."""
+    return functional.parts if isinstance(functional, Together) else (functional,)

@@ -60,18 +60,24 @@ class Ground:
         """Adjoint problems on the finer one."""
         return Duals(self.level)
 
-    def quantities(self, functional: Functional, what: str, error: np.ndarray | float = 0.0) -> list[Quantity]:
+    @property
+    def best(self) -> tuple[FiniteElements, torch.Tensor]:
+        """The finer discretisation and its solution (N,)."""
+        return self.level.fine, torch.from_numpy(self.level.better)
+
+    def quantities(self, functional: Functional, what: str, rougher: Functional | None = None) -> list[Quantity]:
         """Values of a functional, with their errors.
 
         Args:
             functional: of k numbers.
             what: says what they are.
-            error: (k,) known errors beside those of the discretisation.
+            rougher: the same by a coarser quadrature; the difference is an error, too.
         """
         level = self.level
         with torch.no_grad():
-            values, sizes = functional(level.fine, torch.from_numpy(level.better))
+            values, sizes = functional(*self.best)
             value = values.numpy()
+            error = 0.0 if rougher is None else np.abs(value - rougher(*self.best)[0].numpy())
             own = functional(level.coarse, torch.from_numpy(level.u))[0].numpy()
             network = functional(level.fine, torch.from_numpy(self.network))[0].numpy()
         if not np.isfinite(value).all():

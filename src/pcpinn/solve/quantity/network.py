@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ...discretize.batches import Batch, at_moments
 from ...discretize.space import Space
+from ...discretize.time_scheme import gauss_points
 from ...errors import PcpinnError
 from ...mesh.generate import generate_mesh
 from ...mesh.mesh import Mesh
@@ -17,6 +19,9 @@ from ...problem.problem import Problem
 from ...problem.shape_base import SpaceTime
 from ...solution.solution import Solution
 from ..settings import Settings
+from .functional import Seen
+
+_PIECES, _POINTS = 16, 4  # of a span of time, and moments of each, where nothing is known of steps
 
 
 def space_of(solution: Solution, problem: Problem) -> Space:
@@ -33,8 +38,8 @@ def space_of(solution: Solution, problem: Problem) -> Space:
     return Space(mesh, problem.unknowns, recipe.degree, 2 * recipe.degree + 4, recipe.element)
 
 
-def moment(solution: Solution, problem: Problem, t: float | None) -> float | None:
-    """The time that is asked for, None in a steady problem.
+def time_of(solution: Solution, problem: Problem, t: float | tuple[float, float] | None) -> tuple[float, ...]:
+    """The time that is asked for: (), of a steady problem; a moment (t,); a span (a, b) to integrate over.
 
     Raises:
         PcpinnError: when it is missing, given for nothing, or outside the solution's time.
@@ -42,14 +47,32 @@ def moment(solution: Solution, problem: Problem, t: float | None) -> float | Non
     if not problem.over_time:
         if t is not None:
             raise PcpinnError("the problem has no time of its own", "leave t= out")
-        return None
+        return ()
     start, end = (float(b[-1]) for b in solution.mesh.bounds)
-    if t is None or not start <= t <= end:
+    try:
+        time = np.asarray(np.nan if t is None else t, dtype=np.float64).ravel()
+    except (ValueError, TypeError):
+        time = np.full(1, np.nan)
+    if len(time) not in (1, 2) or not np.all((start <= time) & (time <= end)):
         raise PcpinnError(f"t={t!r} is no time of the solution", f"give t= from {start:g} to {end:g}")
-    return float(t)
+    if len(time) == 2 and not time[0] < time[1]:
+        raise PcpinnError(f"t={t!r} is no span of time", "give its start, then its end")
+    return tuple(time.tolist())
 
 
-def seen_by(solution: Solution, t: float | None) -> Callable[[Batch], tuple[Tensor, Tensor, Tensor]]:
+def over_time(solution: Solution, time: tuple[float, ...]) -> Iterator[tuple[Seen, float]]:
+    """What the network says at a moment, or at moments of a span with weights to integrate over it; at no time, steadily."""
+    if len(time) < 2:
+        yield seen_by(solution, time[0] if time else None), 1.0
+        return
+    x, w = gauss_points(_POINTS)
+    length = (time[1] - time[0]) / _PIECES
+    for a in time[0] + length * np.arange(_PIECES):
+        for place, weight in zip(x, w, strict=True):
+            yield seen_by(solution, float(a + length * place)), float(length * weight)
+
+
+def seen_by(solution: Solution, t: float | None) -> Seen:
     """What the network says at the points of a batch: places (with the time), normals, values and gradients."""
 
     def seen(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:

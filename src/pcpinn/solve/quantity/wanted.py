@@ -10,6 +10,7 @@ from ...discretize.batches import Batch
 from ...discretize.places import Inside, places
 from ...discretize.space import Space
 from ...errors import PcpinnError
+from ...problem.first_order import SUFFIX
 from ...problem.problem import Problem
 from .functional import Functional, Reaction, Sum, Together, flux_by_gradients, kind_of, of_point, prescribed_flux
 
@@ -89,10 +90,10 @@ def flux_parts(
         if kind_of(problem, on, name, k) == "flux" and not gradients:
             parts.append(Sum(prescribed_flux(problem, on, own), where))
             used["the prescribed flux, integrated"] = None
-        elif gradients or problem.over_time:
+        elif gradients:
             parts.append(Sum(flux_by_gradients(problem, own), where))
             used["flux . n by gradients, integrated"] = None
-        else:
-            parts.append(Reaction(on, name, k))
+        else:  # of second order in time, the equation is that of the rate
+            parts.append(Reaction(on, name + SUFFIX if name in problem.second_order_fields else name, k))
             used["reaction: the weak residual at the nodes"] = None
     return tuple(parts), "; ".join(used)
