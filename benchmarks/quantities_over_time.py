@@ -3,7 +3,8 @@
     python benchmarks/quantities_over_time.py docs/benchmarks/quantities-over-time.csv
 
 Five problems with closed forms (heat, two modes of a wave, a pulse on a ring, a front of Burgers' equation, heat in a
-rectangle), elements of degree 1 to 3, 4 to 16 cells along an axis and 4 to 16 steps. No network is trained: quantities do not depend on it.
+rectangle), elements of degree 1 to 3, 4 to 16 cells along an axis and 4 to 16 steps. No network is trained: quantities do not
+depend on it.
 """
 
 from __future__ import annotations
@@ -91,7 +92,10 @@ def wave() -> Case:
         boundary={
             "left": {"u": pc.Dirichlet(0.0), "v": pc.Dirichlet(0.0)},
             "right": {"v": pc.Neumann(0.0)},
-            "initial": {"u": pc.Initial(lambda x: sum(a * torch.sin(k * x[0]) for a, k in modes)), "v": pc.Initial(0.0)},
+            "initial": {
+                "u": pc.Initial(lambda x: sum(a * torch.sin(k * x[0]) for a, k in modes)),
+                "v": pc.Initial(0.0),
+            },
         },
     )
 
@@ -232,7 +236,18 @@ def rows(name: str) -> Iterator[tuple[Any, ...]]:
                 span = isinstance(t, tuple)
                 true = quad(truth, *t, limit=200)[0] if span else truth(t)
                 found = ask(solution, t)
-                yield name, degree, cells, steps, "all" if span else t, what, found.value, found.error, true, true in found
+                yield (
+                    name,
+                    degree,
+                    cells,
+                    steps,
+                    "all" if span else t,
+                    what,
+                    found.value,
+                    found.error,
+                    true,
+                    true in found,
+                )
 
 
 def main() -> None:
@@ -249,7 +264,9 @@ def main() -> None:
         writer.writerows([f"{v:.7g}" if isinstance(v, float) else v for v in row] for row in found)
     errors = np.array([(row[7], abs(row[6] - row[8])) for row in found])
     inside, misses = np.array([row[9] for row in found]), errors[:, 1] / errors[:, 0]
-    print(f"{inside.mean():.1%} of {len(found)} contain the truth; the worst miss is {misses.max():.2f} times the error")
+    print(
+        f"{inside.mean():.1%} of {len(found)} contain the truth; the worst miss is {misses.max():.2f} times the error"
+    )
     print(f"half of the true errors are below {np.median(misses):.1%} of the error")
 
 
