@@ -171,3 +171,45 @@ def test_the_marches_of_a_plan_are_not_made_again(monkeypatch):
     marched = importlib.import_module("pcpinn.solve.quantity.marched")
     monkeypatch.setattr(marched, "march_discrete", None)
     assert 2 / PI * decay(0.4) in solution.integrate(lambda x, u: u.value, t=0.4)
+
+
+FLUXES = {  # u = 0 at first, 1 on the left: what has come in, and what comes in
+    0.3: lambda: 0.1 + 0.2 * sum(math.exp(-0.1 * (n * PI) ** 2 * 0.3) for n in range(1, 40)),
+    (0.1, 1.0): lambda: (
+        0.09
+        + 2
+        * sum((math.exp(-0.01 * (n * PI) ** 2) - math.exp(-0.1 * (n * PI) ** 2)) / (n * PI) ** 2 for n in range(1, 200))
+    ),
+}
+
+
+@pytest.mark.parametrize("t", FLUXES)
+def test_mesh_and_steps_for_a_quantity(t):
+    """Values at the start contradict those at the side; the verdict is on what comes in later."""
+    problem = pc.Problem(
+        pc.Interval(0, 1).over(0, 1),
+        density=lambda x, u: u.value,
+        flux=lambda x, u: 0.1 * u.grad,
+        boundary={"left": pc.Dirichlet(1.0), "right": pc.Dirichlet(0.0), "initial": pc.Initial(0.0)},
+    )
+    solution = pc.solve(problem, quantity=pc.Flux("left", t=t), accuracy=1e-4, device="cpu")
+    (found,) = (pc.Quantity(**q) for q in solution.result["quantity"])
+    assert solution.verdict.reached
+    assert "of the flux through 'left'" in solution.verdict.message
+    assert solution.verdict.estimate == pytest.approx(found.error / abs(found.value))
+    assert FLUXES[t]() in found
+    assert found.error < 1e-4 * abs(found.value)
+    assert float(solution.flux("left", t=t)) == found.value
+
+
+def test_quantities_over_time_need_a_time():
+    for t, words in ((None, "no time of the solution"), (3.0, "no time of the solution")):
+        with pytest.raises(PcpinnError, match=words):
+            pc.solve(rod(), quantity=pc.Flux("left", t=t))
+    with pytest.raises(PcpinnError, match="left to the solver"):
+        pc.solve(rod(), quantity=pc.Flux("left", t=0.5), time="march", steps=4, cells=(4,))
+    steady = pc.Problem(
+        pc.Interval(0, 1), flux=lambda x, u: u.grad, boundary={"left": pc.Dirichlet(0.0), "right": pc.Neumann(1.0)}
+    )
+    with pytest.raises(PcpinnError, match="no time of its own"):
+        pc.solve(steady, quantity=pc.Flux("left", t=0.5))

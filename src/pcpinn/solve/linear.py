@@ -69,7 +69,7 @@ def solve(
         start: where Newton's method begins: a `Solution` (its network is trained further if it is of the same kind), or a
             function of points (n, d) with values (n, components). By default the solution of the linear part. Not for a
             march, which begins with the initial values.
-        quantity: `Integral(f, on=...)` or `Flux(on, field)`: then the mesh of a steady problem is refined for it, `accuracy` is
+        quantity: `Integral(f, on=...)` or `Flux(on, field)`, over time with `t=`: then the mesh is refined for it, `accuracy` is
             its relative error, and `solution.result["quantity"]` has it.
         choices: recipes by slot (mesh=Meshing(size=0.05, degree=3), network=MLP(width=32), preconditioner=ILU(1e-4) or "ilu",
             optimiser=GaussNewton(iterations=60), time=March(steps=100), newton=...), single keys of theirs (size=0.05), and
@@ -108,10 +108,10 @@ def solve(
         first = None if isinstance(on, SlabMesh) else on
         adaptable = judged and first is on and Wish(chosen).adaptable
         refuse_unshared(chosen, adaptable)
-        if quantity is not None and (problem.over_time or not adaptable):
+        if quantity is not None and not adaptable:
             raise PcpinnError(
-                "quantity= is for steady problems whose mesh is left to the solver",
-                "leave mesh and size out, or ask the solution: solution.integrate(f), solution.flux(on)",
+                "quantity= is for problems whose mesh and steps are left to the solver",
+                "leave mesh, size and time out, or ask the solution: solution.integrate(f), solution.flux(on)",
             )
         if adaptable:
             solution = solve_adaptively(

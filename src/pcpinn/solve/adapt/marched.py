@@ -26,6 +26,7 @@ from ...solution.verdict import Verdict, judge
 from ..build import make_device
 from ..followed import looked_at
 from ..march.march import march
+from ..quantity.goal import MarchGoal
 from ..refinement import refined_everywhere
 from .accuracy import limits_of
 from .fields import counted, counts, scales
@@ -48,6 +49,7 @@ _SPACE, _TIME, _TRAINED = 0.22, 0.13, 0.25  # parts of the accuracy
 _FIRST_STEPS = 8
 _FINE = 4  # times the cells of an even first mesh: with more, steps are chosen on that one first
 _ORDER = 3
+_QUANTITY = (0.15, 0.1)  # the first two where a quantity is asked for, whose error is doubled in the end
 _KEPT = 5e6  # at most so many values of the plan are kept, for quantities
 _RIDGES = {  # beside what a user says of the network
     "network.depth": 1,
@@ -68,7 +70,9 @@ def solve_over_time(
     elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
     times = np.linspace(domain.start, domain.end, _FIRST_STEPS + 1)
     steps = Steps("radau", _ORDER, times)
-    targets = (_SPACE * wish.accuracy, _TIME * wish.accuracy)
+    goal = None if wish.quantity is None else MarchGoal.of(wish.quantity, users)
+    space_part, time_part = (_SPACE, _TIME) if goal is None else _QUANTITY
+    targets = (space_part * wish.accuracy, time_part * wish.accuracy)
 
     def plan() -> AdaptedMarch:
         pixels = pixels_of(problem, settings) if wish.mesh is None else None
@@ -80,13 +84,13 @@ def solve_over_time(
             if mesh is not first and wish.mesh is None:
                 jumps, mesh = jumps.on_cut(problem, mesh)
             free = jumps.onto is None and mesh is first
-            return adapt_march(problem, mesh, elements, begun, targets, limits, progress, free, jumps.settled)
+            return adapt_march(problem, mesh, elements, begun, targets, limits, progress, free, jumps.settled, goal)
         even, along = along_pixels(problem, pixels, elements, limits)
         refuse_outflow(problem, even)
         mesh, begun = cut_first(problem, along, elements, limits), steps_that_see(problem, even, steps)
         if mesh.cell_count > _FINE * even.cell_count:
             begun = first_steps(Marches(problem, elements, progress, limits), even, begun, targets[1])
-        return adapt_march(problem, mesh, elements, begun, targets, limits, progress, stretch=False)
+        return adapt_march(problem, mesh, elements, begun, targets, limits, progress, stretch=False, measure=goal)
 
     adapted = unfinished.plan(MarchPlan(problem, elements, steps), plan)
 
@@ -131,7 +135,7 @@ def solve_over_time(
         progress.note(f"{_named(size)}: estimated error {estimate:.1e}")
         if best is None or estimate < best[0]:
             best = (estimate, solution, verdict)
-        if verdict.reached or following is None:
+        if verdict.reached or following is None or goal is not None:
             break
         size = Size(*unfinished.decided((following.width, following.halvings)))
     assert best is not None
@@ -152,8 +156,14 @@ def solve_over_time(
         "trust": adapted.trust,
         "networks": [{**asdict(r.size), "estimate": r.estimate if r.estimate < np.inf else None} for r in rounds],
     }
-    if adapted.level.finest.values.size <= _KEPT:
+    if goal is not None or adapted.level.finest.values.size <= _KEPT:
         solution.kept["marches"] = MarchPair(adapted.level.base, adapted.level.finest)
+    if goal is not None:
+        found, off = goal.answer(solution, users)
+        progress.note(f"{goal.label}: {', '.join(map(str, found))}")
+        solution.result["quantity"] = [q.to_dict() for q in found]
+        of_quantity = judge(wish.accuracy, {goal.label: off}, adapted.limited_by or "mesh")
+        solution.result["verdict"] = of_quantity.for_quantity(goal.label, verdict.estimate).to_dict()
     return solution
 
 

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from .level import Level
+from .marches import MarchLevel
 
 
 class Measure(Protocol):
@@ -33,3 +34,35 @@ class OfFields:
 
     def indicators(self, level: Level) -> np.ndarray:  # noqa: D102
         return level.indicators()
+
+
+class MarchMeasure(Protocol):
+    """The same of discrete marches."""
+
+    def parts(self, level: MarchLevel) -> tuple[float, float]:
+        """Errors by space and by time."""
+
+    def seen(self, level: MarchLevel) -> float:
+        """The error of a level's coarsest march."""
+
+    def found(self, level: MarchLevel, now: MarchLevel) -> float:
+        """That of an earlier level, measured with the finest march of a later one."""
+
+    def by_step(self, level: MarchLevel) -> np.ndarray:
+        """(S,) what each step contributes."""
+
+
+class OfMarchedFields:
+    """The relative L2 error over space and time, the largest over the fields."""
+
+    def parts(self, level: MarchLevel) -> tuple[float, float]:  # noqa: D102
+        return level.parts
+
+    def seen(self, level: MarchLevel) -> float:  # noqa: D102
+        return level.largest(level.errors)
+
+    def found(self, level: MarchLevel, now: MarchLevel) -> float:  # noqa: D102
+        return now.largest(now.distances_from(level.base))
+
+    def by_step(self, level: MarchLevel) -> np.ndarray:  # noqa: D102
+        return level.by_step

@@ -15,6 +15,7 @@ from .aspect import stretched_mesh
 from .level import Elements, marked
 from .limits import Limits
 from .marches import Marches, MarchLevel, Steps, TooLong
+from .measure import MarchMeasure, OfMarchedFields
 from .stepping import StepFailed
 from .trust import FIRST_TRUST, LEAST_TRUST, trust
 
@@ -66,8 +67,11 @@ def adapt_march(
     progress: Progress,
     stretch: bool = True,
     settled: Callable[[Mesh], Mesh] = lambda mesh: mesh,
+    measure: MarchMeasure | None = None,
 ) -> AdaptedMarch:
-    """Refine mesh and steps until the relative L2 errors by space and by time are within their targets, as two levels agree.
+    """Refine mesh and steps until errors by space and by time are within their targets, as two levels agree.
+
+    They are relative L2 errors of the fields, if `measure` does not say otherwise.
 
     With `stretch` the first mesh of a box may be replaced by one that is stretched as the solution is: not where its cells follow
     something already. `settled` puts new nodes where they belong.
@@ -79,7 +83,7 @@ def adapt_march(
     levels: list[MarchLevel] = []
     part, limited, last_parts = LEAST_TRUST, None, (np.inf, np.inf)
     failed: list[tuple[int, float]] = []
-    marches = Marches(problem, elements, progress, limits)
+    marches, of = Marches(problem, elements, progress, limits), measure or OfMarchedFields()
     while True:
         count = len(steps.times) - 1
         progress.stage(f"plan {len(history) + 1}: {mesh.cell_count} cells, {count} steps", 3 * count)
@@ -108,8 +112,8 @@ def adapt_march(
                 break
             continue
         levels.append(level)
-        part = _trust(levels)
-        in_space, in_time = level.parts
+        part = _trust(levels, of)
+        in_space, in_time = of.parts(level)
         history.append((level.base.space.size, count, in_space, in_time))
         progress.note(
             f"plan {len(history)}: {level.base.space.size} degrees of freedom, {count} steps, error by space {in_space:.1e}, "
@@ -127,7 +131,7 @@ def adapt_march(
         helped = [first or now <= HELPED * before for now, before in zip((in_space, in_time), last_parts, strict=True)]
         last_parts = (in_space, in_time)
         done = (space_done and not first, time_done and not first)
-        wishes = _refinements(problem, level, steps, targets, done, helped, settled)
+        wishes = _refinements(problem, level, steps, targets, done, helped, settled, of)
         confirming = first and in_space <= targets[0] and in_time <= targets[1]
         refusals = [_too_much(level, wish, limits, confirming) for wish in wishes]
         if None not in refusals:
@@ -135,8 +139,8 @@ def adapt_march(
             break
         limits.mark()
         mesh, steps = wishes[refusals.index(None)]
-    if len(levels) == 1 and _hopeless(levels[0], targets):
-        part = FIRST_TRUST
+    if len(levels) == 1 and of.seen(levels[0]) > 2 * sum(targets):
+        part = FIRST_TRUST  # so far off that nothing is claimed: a likely estimate is worth more than a cautious one
     last = levels[-1].base  # of the last level that was solved
     coarser = [(m.base.space.mesh, replace(steps, times=m.base.times)) for m in levels[:-1]]
     return AdaptedMarch(
@@ -152,6 +156,7 @@ def _refinements(
     done: tuple[bool, bool],
     helped: list[bool],
     settled: Callable[[Mesh], Mesh],
+    of: MarchMeasure,
 ) -> list[tuple[Mesh, Steps]]:
     """Meshes and steps that would be next: all that is wanted first, then less of it, for the larger error alone.
 
@@ -160,8 +165,9 @@ def _refinements(
         done: whether space and time need nothing more.
         helped: whether what was done for them last brought their errors down.
         settled: puts new nodes where they belong.
+        of: what the errors are of.
     """
-    in_space, in_time = level.parts
+    in_space, in_time = of.parts(level)
     mesh, twice = level.base.space.mesh, np.full(len(steps.times) - 1, 2)
     in_cells, in_steps = [], []
     if not done[0]:
@@ -171,7 +177,7 @@ def _refinements(
             in_cells.append(settled(refined_where(mesh, chosen, problem)))
     if not done[1]:
         far = in_time > FAR or not helped[1]
-        in_steps = [shortened(steps, level.by_step, in_time / targets[1], far), steps.cut(twice)]
+        in_steps = [shortened(steps, of.by_step(level), in_time / targets[1], far), steps.cut(twice)]
     both = (in_cells[0] if in_cells else mesh, in_steps[0] if in_steps else steps)
     if in_steps and (not in_cells or in_time / targets[1] > in_space / targets[0]):
         return [both, *((mesh, shorter) for shorter in in_steps)]
@@ -207,16 +213,6 @@ def shortened(steps: Steps, by_step: np.ndarray, too_large: float, far: bool) ->
     return steps.cut(np.where(chosen, 2**often, 1))
 
 
-def _hopeless(level: MarchLevel, targets: tuple[float, float]) -> bool:
-    """Whether a level is so far off that nothing is claimed by it: a likely estimate is worth more then than a cautious one."""
-    return level.largest(level.errors) > 2 * sum(targets)
-
-
-def _trust(levels: list[MarchLevel]) -> float:
+def _trust(levels: list[MarchLevel], of: MarchMeasure) -> float:
     now = levels[-1]
-    return trust(
-        levels,
-        lambda level: level.base.values.size,
-        lambda level: level.largest(level.errors),
-        lambda level: now.largest(now.distances_from(level.base)),
-    )
+    return trust(levels, lambda level: level.base.values.size, of.seen, lambda level: of.found(level, now))

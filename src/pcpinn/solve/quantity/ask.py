@@ -27,10 +27,9 @@ from .functional import Discrete, Functional, Sum, Together, of_point, parts_of
 from .ground import ground_of
 from .marched import OverTime, march_ground
 from .network import over_time, space_of, time_of
-from .wanted import flux_parts
+from .wanted import When, flux_parts
 
 Of = str | Callable[..., Any] | None
-When = float | tuple[float, float] | None
 
 
 class Ground(Protocol):

@@ -10,12 +10,17 @@ import torch
 from ...discretize.finite_elements import FiniteElements
 from ...errors import PcpinnError
 from ...problem.problem import Problem
+from ...problem.shape_base import SpaceTime
 from ...solution.quantity import Quantity
 from ...solution.solution import Solution
 from ..adapt.level import Level
+from ..adapt.marches import MarchLevel
+from ..adapt.stepping import DiscreteMarch
 from .dual import Duals
 from .functional import Functional
 from .ground import ground_of
+from .marched import OverTime, compared, march_ground
+from .network import within
 from .wanted import Wanted
 
 _CELLS = 0.1  # part of the cells' contributions without signs that an error is at least
@@ -31,6 +36,8 @@ class Goal:
     @staticmethod
     def of(wanted: Wanted, problem: Problem) -> Goal:
         """From what the user asks for."""
+        if wanted.t is not None:
+            raise PcpinnError("the problem has no time of its own", "leave t= out of the quantity")
         return Goal(wanted.functional(problem), wanted.label)
 
     def seen(self, level: Level) -> float:
@@ -60,6 +67,51 @@ class Goal:
         if not np.isfinite(value).all():
             raise PcpinnError("the quantity is not finite", "check its function at the points of the domain")
         return value
+
+
+@dataclass(frozen=True)
+class MarchGoal:
+    """The same of a problem over time, at a moment or over a span.
+
+    Contributions are not weighted by an adjoint march: mesh and steps are refined for the fields, until the quantity is right.
+    """
+
+    functional: Functional
+    label: str
+    time: tuple[float, ...]
+
+    @staticmethod
+    def of(wanted: Wanted, problem: Problem) -> MarchGoal:
+        """From what the user asks for."""
+        assert isinstance(problem.domain, SpaceTime)
+        time = within(wanted.t, problem.domain.start, problem.domain.end)
+        return MarchGoal(wanted.functional(problem), wanted.label, time)
+
+    def parts(self, level: MarchLevel) -> tuple[float, float]:
+        """Differences of the quantity by space and by time."""
+        return self._between(level.base, level.finer), self._between(level.finer, level.finest)
+
+    def seen(self, level: MarchLevel) -> float:
+        """The difference of a level's coarsest march from its finest."""
+        return self._between(level.base, level.finest)
+
+    def found(self, level: MarchLevel, now: MarchLevel) -> float:
+        """That of an earlier level from the finest march of a later one."""
+        return self._between(level.base, now.finest)
+
+    def by_step(self, level: MarchLevel) -> np.ndarray:
+        """(S,) of steps that begin before the quantity's end, what they contribute to the error of the fields."""
+        return np.where(level.base.times[:-1] < self.time[-1], level.by_step, 0.0)
+
+    def answer(self, solution: Solution, problem: Problem) -> tuple[list[Quantity], float]:
+        """The quantity of a solution, and its relative error."""
+        found = OverTime(march_ground(solution, problem), self.time).quantities(self.functional, self.label)
+        unit = _unit(np.array([q.value for q in found]))
+        return found, max(q.error or 0.0 for q in found) / unit
+
+    def _between(self, own: DiscreteMarch, finest: DiscreteMarch) -> float:
+        found = compared(own, finest, self.functional, self.time)
+        return float(np.maximum(found.apart, _CELLS * found.by_places).max()) / _unit(found.value)
 
 
 def _unit(value: np.ndarray) -> float:

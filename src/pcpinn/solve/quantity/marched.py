@@ -89,6 +89,87 @@ class AtMoment:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """A quantity of two marches.
+
+    Attributes:
+        value: (k,) of the finer one.
+        apart: (k,) how far the other one is from it, at the moment or a little before or after.
+        by_places: (k,) what places contribute to that, without signs; zero for what is no sum over places.
+        rough: (k,) what a coarser quadrature changes.
+        sizes: (k,) of what was added up.
+    """
+
+    value: np.ndarray
+    apart: np.ndarray
+    by_places: np.ndarray
+    rough: np.ndarray
+    sizes: np.ndarray
+
+
+def compared(
+    own: DiscreteMarch, finest: DiscreteMarch, functional: Functional, time: Time, rougher: Functional | None = None
+) -> Compared:
+    """A functional of a march, integrated over a span of time, beside that of a coarser march.
+
+    Raises:
+        PcpinnError: when it is not finite.
+    """
+    J, rough = _remembering(functional), None if rougher is None else _remembering(rougher)
+    up = prolongation(own.space.form.space, finest.space.form.space)
+    value = differs = sizes = by_places = left = np.zeros(1)
+    for t, weight in _moments(time, finest.times):
+        there, before = AtMoment(finest, t), AtMoment(own, t)
+        now, size = _numbers(J, there)
+        value, sizes = value + weight * now, sizes + weight * size
+        differs = differs + weight * (now - _numbers(J, before)[0])
+        by_places = by_places + weight * _by_places(J, there, before, up)
+        if rough is not None:
+            left = left + weight * np.abs(now - _numbers(rough, there)[0])
+    if not np.isfinite(value).all():
+        raise PcpinnError("the quantity is not finite", "check its function at the points of the domain")
+    apart = np.abs(differs)
+    for t in _beside(time, finest.times):
+        apart = np.maximum(apart, np.abs(_numbers(J, AtMoment(finest, t))[0] - _numbers(J, AtMoment(own, t))[0]))
+    return Compared(value, apart, by_places, left, sizes)
+
+
+def _moments(time: Time, times: np.ndarray) -> Iterator[tuple[float, float]]:
+    """Moments and their weights: one, or Gauss points in every step of the span."""
+    if len(time) == 1:
+        yield time[0], 1.0
+        return
+    start, end = time
+    ends = np.unique(np.concatenate([[start], times[(times > start) & (times < end)], [end]]))
+    x, w = gauss_points(_MOMENTS)
+    for a, length in zip(ends[:-1].tolist(), np.diff(ends).tolist(), strict=True):
+        yield from zip((a + length * x).tolist(), (length * w).tolist(), strict=True)
+
+
+def _beside(time: Time, times: np.ndarray) -> list[float]:
+    """Moments a little before and after the one that is asked for."""
+    if len(time) > 1:
+        return []
+    step = int(np.clip(np.searchsorted(times, time[0]) - 1, 0, len(times) - 2))
+    near: list[float] = np.clip(time[0] + np.diff(times)[step] * np.array(_BESIDE), times[0], times[-1]).tolist()
+    return near
+
+
+def _by_places(functional: Functional, there: AtMoment, before: AtMoment, up: sp.csr_matrix) -> np.ndarray:
+    """(k,) of two marches at a moment; `up` has the values of the coarser one at the nodes of the other."""
+    lifted, rates = (torch.from_numpy(up @ u.numpy()) for u in (before.values, before.rates))
+
+    def theirs(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        state = torch.cat([batch.state(lifted), batch.state(rates)[..., :1]], dim=-1)
+        return at_moments(batch.points, [there.t]), batch.outward, state
+
+    ours = partial(there.seen, u=there.values)
+    with torch.no_grad():
+        parts = parts_of(functional)
+        return np.concatenate([p.apart(there.space, ours, theirs) if isinstance(p, Sum) else [0.0] for p in parts])
+
+
+@dataclass(frozen=True)
 class MarchGround:
     """Two discrete marches with the steps of a solution.
 
@@ -106,11 +187,6 @@ class MarchGround:
     finest: DiscreteMarch
     safety: float
     theta: Tensor
-
-    @cached_property
-    def up(self) -> sp.csr_matrix:
-        """Values of the own march at the nodes of the finer one."""
-        return prolongation(self.own.space.form.space, self.finest.space.form.space)
 
 
 @dataclass(frozen=True)
@@ -141,70 +217,15 @@ class OverTime:
             what: says what they are.
             rougher: the same by a coarser quadrature; the difference is an error, too.
         """
-        ground, own, finest = self.ground, self.ground.own, self.ground.finest
-        J = _remembering(functional)
-        rough = None if rougher is None else _remembering(rougher)
-        value = differs = sizes = parts = np.zeros(1)
-        for t, weight in self._moments:
-            there = AtMoment(finest, t)
-            now, size = _numbers(J, there)
-            value, sizes = value + weight * now, sizes + weight * size
-            differs = differs + weight * (now - _numbers(J, AtMoment(own, t))[0])
-            parts = parts + weight * self._by_places(J, there)
-            if rough is not None:
-                parts = parts + weight * np.abs(now - _numbers(rough, there)[0]) / _PLACES
-        if not np.isfinite(value).all():
-            raise PcpinnError("the quantity is not finite", "check its function at the points of the domain")
-        seen = np.abs(differs)
-        for t in self._beside:
-            seen = np.maximum(seen, np.abs(_numbers(J, AtMoment(finest, t))[0] - _numbers(J, AtMoment(own, t))[0]))
-        error = ground.safety * np.maximum(seen, _PLACES * parts) + _ROUNDING * sizes
-        how = f"{what}; of a discrete march, finer in space and in time ({finest.values.size} values)"
+        ground = self.ground
+        found = compared(ground.own, ground.finest, functional, self.time, rougher)
+        error = (
+            ground.safety * np.maximum(found.apart, _PLACES * found.by_places) + found.rough + _ROUNDING * found.sizes
+        )
+        how = f"{what}; of a discrete march, finer in space and in time ({ground.finest.values.size} values)"
         of_network = self._of_network(self.network or functional)
-        rows = zip(value.tolist(), error.tolist(), of_network, strict=True)
+        rows = zip(found.value.tolist(), error.tolist(), of_network, strict=True)
         return [Quantity(v, e, how, n) for v, e, n in rows]
-
-    @property
-    def _moments(self) -> Iterator[tuple[float, float]]:
-        """Moments and their weights: one, or Gauss points in every step of the span."""
-        if len(self.time) == 1:
-            yield self.time[0], 1.0
-            return
-        start, end = self.time
-        inner = self.ground.finest.times
-        ends = np.unique(np.concatenate([[start], inner[(inner > start) & (inner < end)], [end]]))
-        x, w = gauss_points(_MOMENTS)
-        for a, length in zip(ends[:-1].tolist(), np.diff(ends).tolist(), strict=True):
-            yield from zip((a + length * x).tolist(), (length * w).tolist(), strict=True)
-
-    @property
-    def _beside(self) -> list[float]:
-        """Moments a little before and after the one that is asked for."""
-        if len(self.time) > 1:
-            return []
-        times, t = self.ground.finest.times, self.time[0]
-        step = int(np.clip(np.searchsorted(times, t) - 1, 0, len(times) - 2))
-        near = t + (times[step + 1] - times[step]) * np.array(_BESIDE)
-        return np.clip(near, times[0], times[-1]).tolist()
-
-    def _by_places(self, functional: Functional, there: AtMoment) -> np.ndarray:
-        """(k,) what places contribute to the difference of the marches, without signs; zero for what is no sum over places."""
-        before = AtMoment(self.ground.own, there.t)
-        lifted = torch.from_numpy(self.ground.up @ before.values.numpy())
-        slow = torch.from_numpy(self.ground.up @ before.rates.numpy())
-
-        def theirs(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-            state = torch.cat([batch.state(lifted), batch.state(slow)[..., :1]], dim=-1)
-            return at_moments(batch.points, [there.t]), batch.outward, state
-
-        ours = partial(there.seen, u=there.values)
-        with torch.no_grad():
-            return np.concatenate(
-                [
-                    part.apart(there.space, ours, theirs) if isinstance(part, Sum) else [0.0]
-                    for part in parts_of(functional)
-                ]
-            )
 
     def _of_network(self, functional: Functional) -> list[float | None]:
         """(k,) its values at a moment; over a span they are not computed."""

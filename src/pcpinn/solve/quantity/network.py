@@ -49,6 +49,11 @@ def time_of(solution: Solution, problem: Problem, t: float | tuple[float, float]
             raise PcpinnError("the problem has no time of its own", "leave t= out")
         return ()
     start, end = (float(b[-1]) for b in solution.mesh.bounds)
+    return within(t, start, end)
+
+
+def within(t: float | tuple[float, float] | None, start: float, end: float) -> tuple[float, ...]:
+    """A moment (t,) or span (a, b) of a problem from `start` to `end`; the same is raised."""
     try:
         time = np.asarray(np.nan if t is None else t, dtype=np.float64).ravel()
     except (ValueError, TypeError):

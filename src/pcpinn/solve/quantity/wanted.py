@@ -14,6 +14,8 @@ from ...problem.first_order import SUFFIX
 from ...problem.problem import Problem
 from .functional import Functional, Reaction, Sum, Together, flux_by_gradients, kind_of, of_point, prescribed_flux
 
+When = float | tuple[float, float] | None  # a moment, or a span that is integrated over
+
 
 class Wanted(Protocol):
     """A quantity, before there is a solution."""
@@ -25,6 +27,10 @@ class Wanted(Protocol):
     def label(self) -> str:
         """What it is."""
 
+    @property
+    def t(self) -> When:
+        """When, in a problem over time."""
+
 
 @dataclass(frozen=True)
 class Integral:
@@ -32,6 +38,7 @@ class Integral:
 
     f: Callable[..., Any]
     on: str | Inside | None = None
+    t: When = None
 
     def functional(self, problem: Problem) -> Functional:
         """Its numbers."""
@@ -51,6 +58,7 @@ class Flux:
     on: str
     field: str | None = None
     component: int | None = None
+    t: When = None
 
     def functional(self, problem: Problem) -> Functional:
         """Its numbers."""
