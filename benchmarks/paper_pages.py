@@ -31,7 +31,7 @@ WANTED, NEAR = 10.0, 3.0  # how much better we ought to be; how far a published 
 # Problems whose published data are another problem's, or too coarse: docs/published-data.md.
 WRONG_DATA = ("burgers1d-c", "heat2d-lt", "ns2d-c", "ns2d-cg", "ns2d-lt", "wave2d-ms")
 _BLOCK = re.compile(r"(<!-- from rows: (\S+) -->\n).*?(<!-- end of rows -->)", flags=re.DOTALL)
-_ITEM = re.compile(r"^(\| [^|]* \| `([a-z]+-[0-9.]+[a-c]?)` \| )[^|]*( \|)", flags=re.MULTILINE)
+_ITEM = re.compile(r"^(\| [^|]* \| `([a-z]+-(?:[ab][.])?[0-9.]+[a-c]?)` \| )[^|]*( \|)", flags=re.MULTILINE)
 
 
 def _duration(seconds: float) -> str:
