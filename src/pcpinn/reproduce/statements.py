@@ -6,7 +6,7 @@ What a study is needed for stands in `study_items.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -222,7 +222,7 @@ def _catalog_problem(name: str) -> Problem:
     return entry.problem(**entry.parameters)
 
 
-def _bounds(problem: Problem) -> tuple[Sequence[float], Sequence[float]]:
+def _bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     assert isinstance(problem.domain, Domain)
     return problem.domain.bounds
 
