@@ -23,11 +23,9 @@ from ..problem.conditions import Dirichlet
 from ..problem.problem import Problem
 from ..problem.shape_base import Domain
 from ..problem.shapes import Interval
-from .choice import Choice
 from .compare import NOTHING, Comparison, Line, of_claim
 from .found import Found
-from .item import ITEMS, Item
-from .part import Part
+from .item import ITEMS, Item, nothing
 
 HEADER = ("on", "ours", "paper")
 _AGREE = 1e-3  # relative, of numbers that should be the same but for a mesh
@@ -238,12 +236,8 @@ def only_said(where: str, found: Found) -> Comparison:
     return Comparison(HEADER, (Line(("-", where, "-"), NOTHING),))
 
 
-def _nothing(choice: Choice) -> tuple[Part, ...]:
-    return ()
-
-
 def _item(name: str, order: int, title: str, statement: str, compared: Callable[[Found], Comparison]) -> Item:
-    return ITEMS.register(Item(name, title, statement, _nothing, compared, order=order))
+    return ITEMS.register(Item(name, title, statement, nothing, compared, order=order))
 
 
 _item(
