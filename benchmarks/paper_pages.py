@@ -21,17 +21,18 @@ from paper_rows import DOCS, PLACES, Rows
 from pcpinn.bench import suite
 from pcpinn.bench.table import markdown_table, short, with_std
 from pcpinn.catalog import find_entry
-from pcpinn.catalog.published import best_baseline, paper_result
+from pcpinn.catalog.published import Figure, best_baseline, paper_result
 from pcpinn.reproduce import ITEMS, Choice, Found, Sources
-from pcpinn.reproduce.compare import NOT_RUN, of_errors
+from pcpinn.reproduce.compare import NOT_RUN, of_errors, sentences
 from pcpinn.reproduce.main_tables import OTHERS, published
+from pcpinn.reproduce.reasons import UNKNOWN, unlike_published
 from pcpinn.solve.kind import kind_of
 
 WANTED, NEAR = 10.0, 3.0  # how much better we ought to be; how far a published figure may be
 # Problems whose published data are another problem's, or too coarse: docs/published-data.md.
 WRONG_DATA = ("burgers1d-c", "heat2d-lt", "ns2d-c", "ns2d-cg", "ns2d-lt", "wave2d-ms")
 _BLOCK = re.compile(r"(<!-- from rows: (\S+) -->\n).*?(<!-- end of rows -->)", flags=re.DOTALL)
-_ITEM = re.compile(r"^(\| [^|]* \| `([a-z]+-[0-9.]+[a-c]?)` \| )[^|]*( \|)", flags=re.MULTILINE)
+_ITEM = re.compile(r"^(\| [^|]* \| `([a-z]+-(?:[ab][.])?[0-9.]+[a-c]?)` \| )[^|]*( \|)", flags=re.MULTILINE)
 
 
 def _duration(seconds: float) -> str:
@@ -120,28 +121,54 @@ class Apart:
     """Errors of ours beside published ones of the same method and problem."""
 
     def __init__(self) -> None:
-        self.cells: list[tuple[str, str, float, float]] = []  # problem, method, ours, published
+        self.cells: list[tuple[str, str, float, Figure]] = []  # problem, method, ours, published
 
     def add(self, problem: str, method: str, error: float) -> None:
         """One that was run; it counts where there is a published one."""
         figure = published(problem, method, "L2RE")
         if figure is not None:
-            self.cells.append((problem, method, error, figure.mean))
+            self.cells.append((problem, method, error, figure))
 
     def words(self) -> str:
-        """How many are near, and all that are not."""
-        near = [problem for problem, _, ours, theirs in self.cells if theirs / NEAR <= ours <= theirs * NEAR]
+        """How many are near, and all that are not, each with what is known of why."""
+        near = [problem for problem, _, ours, theirs in self.cells if _near(ours, theirs)]
         right = [problem for problem, *_ in self.cells if problem not in WRONG_DATA]
         near_right = sum(problem not in WRONG_DATA for problem in near)
-        lines = [
+        said = (
             f"{len(near)} of {len(self.cells)} are within a factor of {NEAR:g} of the published figure; where the published data "
-            f"are right ([published-data.md](published-data.md)), {near_right} of {len(right)}. The others (ours, published):",
-            "",
+            f"are right ([published-data.md](published-data.md)), {near_right} of {len(right)}. The others:"
+        )
+        lines = [
+            (
+                f"`{method}`",
+                problem,
+                short(ours),
+                with_std(theirs),
+                _direction(ours, theirs),
+                _why(problem, method, ours, theirs),
+            )
+            for problem, method, ours, theirs in sorted(self.cells, key=lambda cell: OTHERS.index(cell[1]))
+            if not _near(ours, theirs)
         ]
-        for name, holds in (("better", lambda o, t: o * NEAR < t), ("worse", lambda o, t: o > t * NEAR)):
-            far = (f"`{m}` on {p} ({short(o)}, {short(t)})" for p, m, o, t in self.cells if holds(o, t))
-            lines.append(f"- {name}: {', '.join(far) or 'none'}")
-        return "\n".join(lines) + "\n"
+        head = ("method", "problem", "ours", "published (deviation)", "ours is", "why")
+        return f"{said}\n\n{markdown_table(head, lines) if lines else '-'}\n"
+
+
+def _near(ours: float, theirs: Figure) -> bool:
+    return theirs.mean / NEAR <= ours <= theirs.mean * NEAR
+
+
+def _direction(ours: float, theirs: Figure) -> str:
+    return "better" if ours < theirs.mean else "worse"
+
+
+def _why(problem: str, method: str, ours: float, theirs: Figure) -> str:
+    """What is known: whether published trials scatter as much, how the methods differ, and what the data are."""
+    scatter = abs(ours - theirs.mean) <= 2 * (theirs.std or 0.0)
+    known = unlike_published(problem, method)
+    found = ["within two of its deviations"] if scatter else []
+    found += [] if scatter and known == UNKNOWN else [known]
+    return sentences(*found, "the published data are not right" if problem in WRONG_DATA else None)
 
 
 def paper_table(rows: Rows) -> str:

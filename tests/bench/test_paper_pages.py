@@ -71,8 +71,23 @@ def test_published_figures_are_beside_our_own(pages):
     text = pages.cell_table(pages.Rows(found, at_once={"d": 1}))
     assert "2 of 4 are within a factor of 3 of the published figure; where the published data are right" in text
     assert ", 1 of 3. The others" in text
-    assert "- better: `ntk` on wave1d-c (1.00e-3," in text
-    assert "- worse: `lra` on wave1d-c (9.90e1," in text
+    far = {n.split("|")[1].strip(): [c.strip() for c in n.split("|")] for n in text.splitlines() if n.startswith("| `")}
+    assert far["`ntk`"][2:6] == ["wave1d-c", "1.00e-3", "9.79e-2 (7.7e-3)", "better"]
+    assert far["`lra`"][2:4] == ["wave1d-c", "9.90e1"]
+    assert far["`lra`"][5] == "worse"
+    assert "kernel" in far["`ntk`"][6]
+    assert far["`lra`"][6] == "not explained (one seed)"
+
+
+def test_published_trials_that_scatter_say_so(pages):
+    """lra on poisson2d-c: 1.17e-1, with a deviation of 1.3e-1 over five trials."""
+    text = pages.cell_table(
+        pages.Rows((row("lra", 8e-3, "poisson2d-c"), row("lra", 0.5, "burgers1d-c")), at_once={"d": 1})
+    )
+    (scattered,) = [n for n in text.splitlines() if n.startswith("| `lra` | poisson2d-c")]
+    assert scattered.endswith("| better | within two of its deviations |")
+    (wrong,) = [n for n in text.splitlines() if n.startswith("| `lra` | burgers1d-c")]
+    assert wrong.endswith("; the published data are not right |")
 
 
 def test_runs_with_the_settings_of_the_paper_that_were_stopped_say_how_long_they_take(pages):

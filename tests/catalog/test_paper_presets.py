@@ -172,6 +172,10 @@ def test_deviations_are_told(entry):
     assert all(text.endswith(".") and len(text) > 40 for text in entry.deviations)
     _, s = entry.resolve("paper", {})
     told = " ".join(entry.deviations)
+    if entry.home == "infer":
+        assert "float64" in told
+    else:
+        assert "fill" in told
     if s.recipes.get("time") is not None and getattr(s, "marches", False):
         assert "float64" in told
         assert ("Causal weights" in told) == (s.time.window > 1)

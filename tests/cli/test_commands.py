@@ -75,6 +75,18 @@ def test_show_tells_a_preset_whole(capfd):
     assert (code, "there is no preset" in err) == (2, True)
 
 
+def test_show_tells_what_another_method_makes_of_a_preset(capfd):
+    """Presets of the method's own, which the problem does not have, too."""
+    code, out, _ = run(capfd, "show", "gs", "--method", "lra", "--preset", "pinnacle")
+    assert code == 0
+    for text in ("method lra", "collocation=8192", "width=100", "every=1", "features=none"):
+        assert text in " ".join(out.split())
+    code, out, _ = run(capfd, "show", "heat-inv", "--method", "pinn", "--preset", "paper")
+    assert (code, "not as in the paper" in out) == (0, False)
+    code, _, err = run(capfd, "show", "gs", "--method", "none")
+    assert (code, "none" in err) == (2, True)
+
+
 def test_json_is_one_object_and_equals_the_record(capfd, tmp_path):
     code, out, err = run(
         capfd, "solve", "poisson1d", "--preset", "quick", "--seed", 3, "--out", tmp_path / "r", "--json", *TINY

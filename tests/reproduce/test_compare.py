@@ -54,7 +54,7 @@ def test_what_is_missing_is_told_apart():
         ([MATCH, NOT_RUN], MATCH, "match, so far 1 of 3 runs"),
         ([MATCH, BETTER], BETTER, "better, so far 1 of 3 runs"),
         ([MATCH, BETTER, WORSE], DIFFERS, "differs (1 of 3 lines), so far 1 of 3 runs"),
-        ([DIFFERS, NOTHING], DIFFERS, "differs (1 of 1 lines), so far 1 of 3 runs"),
+        ([DIFFERS, NOTHING], DIFFERS, "differs (1 of 1 line), so far 1 of 3 runs"),
     ],
 )
 def test_an_item_is_as_good_as_its_lines(verdicts, verdict, status):

@@ -66,9 +66,20 @@ PAPER_STEPS: dict[str, Any] = PAPER3D | {
 PAPER_CAUSALITY = 10.0  # with several steps in a sub-interval
 
 # Where the presets `paper` differ from the paper, or read it where it does not say: for all problems, ...
-PAPER_READINGS = (
+_READINGS = (
     "Frequencies of features are of coordinates scaled to [-1, 1], ten along each axis: the paper does not say of what they are.",
     "The loss is in units of ||P^-1 b||^2, of which Adam sees nothing but its epsilon.",
+)
+PAPER_READINGS = (
+    *_READINGS,
+    "ILU is SuperLU's, with a limit on its fill (fill_factor): the paper gives the drop tolerance alone.",
+)
+# ... for inverse problems, ...
+INVERSE_READINGS = (
+    *_READINGS,
+    "Networks are in float64; the paper does not say in what its own are.",
+    "Data and equation have equal weights (equation_weight=1): the paper does not give any.",
+    "The coefficient is known on the boundary, as the benchmark has it, and held there.",
 )
 # ... for those of Newton's method, ...
 NEWTON_READINGS = (

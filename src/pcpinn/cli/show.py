@@ -31,15 +31,19 @@ def show(
             "--preset", help="Show one preset whole; of `paper`, also where it is not as in the paper, and why."
         ),
     ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option("--method", help="Show what this method makes of a preset, or of one of its own (pinnacle)."),
+    ] = None,
 ) -> None:
     """Show a problem: equation, domain, conditions, parameters, presets, published figures."""
-    if preset is not None:
+    if preset is not None or method is not None:
         if name.endswith(".py"):
             with standard_output_kept_clean():
                 entry: AnyEntry = file_entry(Path(name))
         else:
             entry = find_any(name)
-        _show_preset(entry, preset)
+        _show_preset(entry, preset or "default", method)
         return
     if name.endswith(".py"):
         _show_file(Path(name))
@@ -58,11 +62,11 @@ def show(
     console.print(f"solve it: pcpinn {entry.command} {name}")
 
 
-def _show_preset(entry: AnyEntry, preset: str) -> None:
-    """All settings of a preset; for `paper` with its deviations."""
+def _show_preset(entry: AnyEntry, preset: str, method: str | None) -> None:
+    """All settings of a preset, for the usual method or another; for `paper` with its deviations."""
     console = Console()
-    parameters, settings = entry.resolve(preset, {})
-    console.print(_facts({"problem": entry.name, "preset": preset}, parameters))
+    parameters, settings = entry.resolve(preset, {}, method)
+    console.print(_facts({"problem": entry.name, "preset": preset, "method": method or ""}, parameters))
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("slot", style="bold", no_wrap=True)
     table.add_column("recipe", no_wrap=True)
@@ -72,7 +76,7 @@ def _show_preset(entry: AnyEntry, preset: str) -> None:
         given = ", ".join(f"{k}={as_text(v)}" for k, v in keys.items() if v is not None)
         table.add_row(slot, recipe.name, escape(given))
     console.print(table)
-    if preset == "paper" and entry.deviations:
+    if preset == "paper" and entry.deviations and method in (None, entry.home):
         console.print("not as in the paper, or read into it where it does not say:", style="bold")
         for text in entry.deviations:
             console.print(f"- {escape(text)}", soft_wrap=True)

@@ -11,11 +11,9 @@ from functools import cache, partial
 from importlib.resources import files
 
 from ..catalog import find_entry
-from .choice import Choice
 from .compare import Comparison, Line, of_claim
 from .found import Found
-from .item import ITEMS, Item
-from .part import Part
+from .item import ITEMS, Item, nothing
 
 KEYS = ("depth", "width", "drop_tolerance", "iterations", "newton_steps", "intervals", "steps_per_interval")
 
@@ -60,13 +58,9 @@ def compare(algorithm: int, found: Found) -> Comparison:
     return Comparison(("problem", *(k.replace("_", " ") for k in keys)), tuple(lines), notes)
 
 
-def _nothing(choice: Choice) -> tuple[Part, ...]:
-    return ()
-
-
 def _item(number: int, title: str, statement: str) -> Item:
     return ITEMS.register(
-        Item(f"algorithm-{number}", title, statement, _nothing, partial(compare, number), order=3000 + number)
+        Item(f"algorithm-{number}", title, statement, nothing, partial(compare, number), order=3000 + number)
     )
 
 

@@ -7,6 +7,7 @@ from typing import Protocol
 
 # Verdicts of a line. Errors may be smaller than the paper's; other numbers agree or do not.
 MATCH, BETTER, WORSE, DIFFERS, NOT_RUN, NOTHING = "match", "better", "worse", "differs", "not run", ""
+UNTOLD = "nothing to compare"  # of an item whose lines all have no verdict
 # How far errors of trained networks may be apart: the paper's own trials and tables differ by about as much
 # (poisson2d-c: 3.98e-3 over 5 trials, 1.84e-3 over 10).
 FACTOR = 2.0
@@ -45,6 +46,8 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """The item's: differs if any line does, better if some are and none is worse, else match; not run without a line."""
+        if self.lines and all(l.verdict == NOTHING for l in self.lines):
+            return UNTOLD
         found = [l.verdict for l in self.lines if l.verdict not in (NOT_RUN, NOTHING)]
         if not found:
             return NOT_RUN
@@ -57,7 +60,8 @@ class Comparison:
         """The verdict, with how much of it there is."""
         off = sum(l.verdict in (WORSE, DIFFERS) for l in self.lines)
         compared = sum(l.verdict not in (NOT_RUN, NOTHING) for l in self.lines)
-        words = f"{self.verdict} ({off} of {compared} lines)" if self.verdict == DIFFERS else self.verdict
+        count = f"{off} of {compared} line{'s' if compared > 1 else ''}"
+        words = f"{self.verdict} ({count})" if self.verdict == DIFFERS else self.verdict
         if self.verdict == NOT_RUN:
             return words
         words += ", not at the paper's size" if self.reduced else ""

@@ -39,4 +39,9 @@ class Item:
     order: int = 1000
 
 
+def nothing(choice: Choice) -> tuple[Part, ...]:
+    """What has to be run where all follows from the catalog, or from a second of arithmetic."""
+    return ()
+
+
 ITEMS: Registry[Item] = Registry("item of the paper", "reproduce", lambda item: item.order)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..bench import Request, suite
+from ..bench import Cell, Request, suite
 from ..bench.table import METRICS, mean_of, with_std
+from ..catalog import find_entry
 from ..catalog.published import Figure, published_figures
+from ..catalog.task import begin
+from ..solve.kind import kind_of
 from .choice import Choice
 from .compare import Comparison, Line, of_errors
 from .found import Found
@@ -46,6 +49,12 @@ def published(problem: str, method: str, metric: str) -> Figure | None:
     return next((f for f in found if f.method.lower() == name), None)
 
 
+def _usual_kind(cell: Cell) -> str:
+    """What the preset makes: early rows do not say what their answers are made of."""
+    _, settings, _ = begin(find_entry(cell.problem), cell.preset, dict(cell.changes), cell.method)
+    return kind_of(settings)
+
+
 def compare(column: str, found: Found) -> Comparison:
     """One line for each problem and method; other methods only where there is something of them."""
     lines, missing = [], 0
@@ -56,7 +65,7 @@ def compare(column: str, found: Found) -> Comparison:
             missing += 1
             continue
         verdict = of_errors(ours, paper)
-        kinds = " / ".join(dict.fromkeys(r.kind for r in group.finished if r.kind)) or "-"
+        kinds = " / ".join(dict.fromkeys(r.kind or _usual_kind(group.cell) for r in group.finished)) or "-"
         ratio = f"{paper.mean / ours.mean:.3g}" if ours and paper and ours.mean else "-"
         cells = (
             group.cell.problem,

@@ -13,11 +13,9 @@ from ..discretize.check import check_pointwise
 from ..discretize.pointwise import Pointwise
 from ..problem.shape_base import Domain, SpaceTime
 from ..problem.shapes import Box, Interval, Rectangle
-from .choice import Choice
 from .compare import Comparison, Line, of_claim
 from .found import Found
-from .item import ITEMS, Item
-from .part import Part
+from .item import ITEMS, Item, nothing
 
 
 @dataclass(frozen=True)
@@ -69,14 +67,10 @@ def compare(found: Found) -> Comparison:
     return Comparison(HEADER, tuple(lines), notes)
 
 
-def _nothing(choice: Choice) -> tuple[Part, ...]:
-    return ()
-
-
 TABLE_1 = ITEMS.register(
     Item(
         "table-1", "Challenges of the problems",
         "marks time-dependence, nonlinearity, geometry, scales, jumps and high frequencies by class of problems.",
-        _nothing, compare, order=10,
+        nothing, compare, order=10,
     )
 )  # fmt: skip

@@ -131,6 +131,61 @@ def bound(data: Data) -> tuple[str, str, bool | None, str]:
     return ours, "the bound holds", bool(s["bound_holds"]), "violated at some point"
 
 
+def amplification(data: Data) -> tuple[str, str, bool | None, str]:
+    """How much larger errors are than the residuals they come with, by condition number."""
+    hard, easy = _hard_and_easy(data)
+    ratios = [row["error"] / row["residual"] for row in (hard, easy)]
+    ours = ", ".join(
+        f"error / residual {r:.2g} at condition number {row['condition']:.3g}"
+        for r, row in zip(ratios, (hard, easy), strict=True)
+    )
+    paper = "a small residual may come with a large error where the condition number is large"
+    return ours, paper, ratios[0] > FAR_BELOW * ratios[1], "the residual says as much of the error either way"
+
+
+def reformulated(data: Data) -> tuple[str, str, bool | None, str]:
+    """What P changes of the condition number."""
+    hard, easy = _hard_and_easy(data)
+    ours = f"{hard['condition']:.3g} without P or with the worst, {easy['condition']:.3g} with the best"
+    return (
+        ours,
+        "only another formulation changes K",
+        easy["condition"] * FAR_BELOW < hard["condition"],
+        "P hardly helps",
+    )
+
+
+def improved(data: Data) -> tuple[str, str, bool | None, str]:
+    """Errors at the largest and the smallest condition number."""
+    hard, easy = _hard_and_easy(data)
+    ours = ", ".join(f"error {row['error']:.2g} at condition number {row['condition']:.3g}" for row in (hard, easy))
+    return ours, "a better condition number, a smaller error", easy["error"] < hard["error"], "no smaller"
+
+
+def _hard_and_easy(data: Data) -> tuple[dict[str, Any], dict[str, Any]]:
+    rows = sorted(data["rows"], key=lambda row: row["condition"])
+    return rows[-1], rows[0]
+
+
+def mean_eigenvalue(data: Data) -> tuple[str, str, bool | None, str]:
+    """The rate by the trace of the kernel beside that by its eigenvalues."""
+    off = max(abs(row["largest"] * row["balance"] / row["rate"] - 1) for row in data["rows"] if row["rate"])
+    return f"apart by at most {off:.1e}", "tr K / N is the mean eigenvalue", off < 1e-6, "they are apart"
+
+
+def accelerated(data: Data) -> tuple[str, str, bool | None, str]:
+    """The kernel's rate at the start, with and without P."""
+    first = {row["loss"]: row["rate"] for row in reversed(data["rows"])}
+    without, best = first.pop("none"), max(first.values())
+    ours = f"rate {best:.2g} with P, {without:.2g} without"
+    return (
+        ours,
+        "a small condition number greatly accelerates",
+        best > FAR_BELOW * without,
+        "only the bound grows with P",
+    )
+
+
 def _item(name: str, order: int, title: str, statement: str, studies: tuple[str, ...], judged: Judged) -> Item:
     item = Item(name, title, statement, partial(parts, studies), partial(compare, judged), draw, order)
     return ITEMS.register(item)
@@ -164,4 +219,25 @@ _item(
 _item(
     "theorem-3.9", 2039, "Convergence rate: a bound of the tangent kernel's trace",
     "the average rate c is at least a multiple of 1 / cond^2.", ("ntk",), bound,
+)  # fmt: skip
+_item(
+    "remark-3.2", 2032, "What the condition number stands for",
+    "the worst relative error of u by that of the residual: an ill-conditioned problem may be wrong at a small loss.",
+    ("error-control",), amplification,
+)  # fmt: skip
+_item(
+    "remark-3.4", 2034, "What changes the condition number", "the problem's formulation, and nothing in the training.",
+    ("error-control",), reformulated,
+)  # fmt: skip
+_item(
+    "remark-3.7", 2037, "What a better condition number does for the error", "it is what ensures accuracy.",
+    ("error-control",), improved,
+)  # fmt: skip
+_item(
+    "definition-3.8", 2038, "The average rate of convergence", "the mean eigenvalue of the tangent kernel.",
+    ("ntk",), mean_eigenvalue,
+)  # fmt: skip
+_item(
+    "remark-3.10", 2040, "What a better condition number does for the rate", "it greatly accelerates the convergence.",
+    ("ntk",), accelerated,
 )  # fmt: skip

@@ -24,18 +24,19 @@ from ..network.protocol import Network
 from ..problem.field import component_names
 from ..problem.problem import Problem
 from ..progress import Progress
-from ..solution.folder import finish_run, keep_network
+from ..solution.folder import keep_network
 from ..solution.reference import ERRORS, Reference, compare
 from ..solution.solution import Solution
 from ..train import LeastSquares, Loss, Stopping, train
 from .build import make_discretisation, make_mesh, make_network, make_optimiser
 from .certify import affordable_estimate
+from .conclude import conclude
 from .conduct import Run, check_training
 from .cost import MARGIN, judging_seconds, setup_seconds
 from .newton import NotConverged
 from .settings import Settings
 from .start import Start, nodal_start, take_over
-from .watching import evaluate, known_errors, watch_error
+from .watching import evaluate, watch_error
 from .whole import MakeStep, WholeNewton
 
 MakeLoss = Callable[[Linearisation, Network, Settings], Loss]
@@ -127,28 +128,11 @@ def run(
                 f"{network.parameter_count} weights on {system.size} degrees of freedom: the network fits the nodes better than "
                 "the space between them; take a finer mesh or a smaller network"
             )
-    result = own.result(
-        dofs=system.size,
-        parameters=network.parameter_count,
-        iterations=training.iterations,
-        stopped_by=training.reason,
-        loss=training.loss,
-        seconds=training.seconds,
-        optimiser=optimiser.label,
-        optimiser_reason=why,
-        discretisation=system.discretisation.name,
-        mesh=mesh,
-        preconditioner=loss.describe(),
-        errors=errors,
-        certificate=certificate.to_dict() if certificate else None,
-        reference=None if reference is None else reference.describe(),
-        error_history=known_errors(training.history, errors["l2re"]),
-        **({} if newton is None or newton.linear else {"newton": newton.describe()}),
-    )
-    solution = Solution(network, problem.unknowns, mesh, result, training.history, settings.to_dict(), problem)
-    if own.out is not None:
-        finish_run(own.out, solution.network, solution.history, solution.result)
-    return solution
+    more: dict[str, Any] = {} if newton is None or newton.linear else {"newton": newton.describe()}
+    return conclude(
+        own, problem, mesh, network, loss, training, errors, certificate, reference,
+        optimiser=optimiser, why=why, dofs=system.size, discretisation=system.discretisation.name, **more,
+    )  # fmt: skip
 
 
 def _first_system(discretisation: Discretisation, start: Start | None) -> Linearisation:

@@ -19,15 +19,15 @@ from ..problem.field import component_names
 from ..problem.problem import Problem
 from ..problem.shape_base import SpaceTime
 from ..progress import Progress
-from ..solution.folder import finish_run
 from ..solution.reference import ERRORS, Reference, compare
 from ..solution.solution import Solution
 from ..train import Loss, Stopping, train
 from .build import make_mesh, make_network, make_optimiser, refuse_free
 from .certify import affordable_estimate
+from .conclude import conclude
 from .conduct import Run, check_training
 from .settings import Settings
-from .watching import evaluate, known_errors, watch_error
+from .watching import evaluate, watch_error
 
 MakePointLoss = Callable[[Problem, AnyMesh, Network, Settings], Loss]
 
@@ -78,27 +78,10 @@ def run_without_system(
     certificate = affordable_estimate(network, problem, mesh, settings, progress)
     if certificate is not None:
         errors["estimate"] = certificate.estimate
-    result = own.result(
-        dofs=0,
-        parameters=network.parameter_count,
-        iterations=training.iterations,
-        stopped_by=training.reason,
-        loss=training.loss,
-        seconds=training.seconds,
-        optimiser=optimiser.label,
-        optimiser_reason=why,
-        discretisation="points",
-        mesh=mesh,
-        preconditioner=loss.describe(),
-        errors=errors,
-        certificate=certificate.to_dict() if certificate else None,
-        reference=None if reference is None else reference.describe(),
-        error_history=known_errors(training.history, errors["l2re"]),
-    )
-    solution = Solution(network, problem.unknowns, mesh, result, training.history, settings.to_dict(), problem)
-    if own.out is not None:
-        finish_run(own.out, solution.network, solution.history, solution.result)
-    return solution
+    return conclude(
+        own, problem, mesh, network, loss, training, errors, certificate, reference,
+        optimiser=optimiser, why=why, dofs=0, discretisation="points",
+    )  # fmt: skip
 
 
 def mesh_for_points(problem: Problem, settings: Settings) -> AnyMesh:
