@@ -409,3 +409,30 @@ def test_quantities_count_as_numbers():
     assert f"{q}" == "2 +- 0.1"
     assert f"{q:.2f}" == "2.00"
     assert q.to_dict()["network"] == 1.9
+
+
+UNUSABLE = {
+    "name": (pc.Flux("lft"), "no boundary called 'lft'"),
+    "field": (pc.Flux("left", "w"), "no field 'w'"),
+    "component": (pc.Flux("left", component="x"), "no component 'x'"),
+    "time": (pc.Flux("left", t=0.5), "no time of its own"),
+    "function": (pc.Integral(3.0), "3.0 is no function"),
+    "arguments": (pc.Integral(lambda x, u, v: u.value), r"the function of the quantity failed(.|\n)*of \(x, u\)"),
+    "normal": (pc.Integral(lambda x, u: u.value, on="left"), r"of \(x, n, u\)"),
+    "value": (pc.Integral(lambda x, u: u), "returned a Local"),
+    "string": ("left", "pc.Flux"),
+}
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_quantities_are_refused_before_any_time_is_spent(name, tmp_path):
+    quantity, said = UNUSABLE[name]
+    with pytest.raises(PcpinnError, match=said):
+        pc.solve(smooth().problem, quantity=quantity, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_extremes_of_functions_that_are_no_numbers_somewhere_are_refused():
+    """The cells where they are not were left out, as if nothing could be larger there."""
+    with pytest.raises(PcpinnError, match="is not a number at"):
+        smooth().maximum(lambda x, u: torch.sqrt(u.value - 0.5))

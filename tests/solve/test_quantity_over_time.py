@@ -143,7 +143,9 @@ def test_other_ways_to_treat_time(time):
     assert found.error is None
     assert "no steps" in found.how
     slope = np.diff(solution([[0.0, 0.5], [1e-6, 0.5]]))[0] / 1e-6  # a network's own slopes are rough
-    assert float(solution.flux("left", t=0.5)) == pytest.approx(-0.1 * slope, rel=1e-3)
+    through = solution.flux("left", t=0.5)
+    assert float(through) == pytest.approx(-0.1 * slope, rel=1e-3)
+    assert "by gradients" in through.how
     assert solution.maximum(t=0.5).place == pytest.approx((0.5,), abs=0.05)
 
 
@@ -213,3 +215,55 @@ def test_quantities_over_time_need_a_time():
     )
     with pytest.raises(PcpinnError, match="no time of its own"):
         pc.solve(steady, quantity=pc.Flux("left", t=0.5))
+
+
+RING = 2 * PI
+
+
+def test_periodic_sides_have_their_fluxes():
+    """u = 1 + exp(-k^2 t / 100) sin(k (x - t)) on a ring: what goes round flows out on one side and in on the other."""
+    problem = pc.Problem(
+        pc.Interval(0, 1).over(0, 0.2),
+        density=lambda x, u: u.value,
+        flux=lambda x, u: 0.01 * u.grad - u.value,
+        boundary={"left": pc.Periodic("right"), "initial": pc.Initial(lambda x: 1 + torch.sin(RING * x[0]))},
+    )
+    solution = pc.solve(problem, **{**DISCRETE, "cells": (12,), "degree": 3}, steps=6, order=3, iterations=2)
+    for t in (0.05, 0.2):
+        decay = math.exp(-0.01 * RING**2 * t)
+        through = 0.01 * RING * decay * math.cos(RING * t) - (1 - decay * math.sin(RING * t))
+        for side, sign in (("right", 1), ("left", -1)):
+            found = solution.flux(side, t=t)
+            assert sign * through in found, str(found)
+            assert found.error < 0.02
+
+
+def test_sums_of_steps_are_times():
+    """0.1 + 0.2 is more than 0.3."""
+    problem = pc.Problem(
+        pc.Interval(0, 1).over(0, 0.3),
+        flux=lambda x, u: u.grad,
+        density=lambda x, u: u.value,
+        boundary={"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(0.0), "initial": pc.Initial(0.0)},
+    )
+    solution = pc.solve(problem, **DISCRETE, steps=2, iterations=1)
+    assert float(solution.value([0.5], t=0.1 + 0.2)) == 0.0
+
+
+def test_a_number_that_is_zero_is_not_refined_for():
+    """Nothing is to the left or to the right of the middle; the verdict says so, in no time."""
+    quantity = pc.Integral(lambda x, u: u.value * (x[0] - 0.5), t=(0, 1))
+    with pytest.warns(pc.PcpinnWarning, match="cannot be told from zero"):
+        solution = pc.solve(rod(), quantity=quantity, accuracy=1e-2, device="cpu")
+    (found,) = solution.result["quantity"]
+    assert abs(found["value"]) <= found["error"] < 1e-6
+    assert solution.verdict.reached is False
+    assert "from t = 0 to 1" in solution.verdict.message
+
+
+def test_what_a_run_was_begun_for_includes_the_moment(tmp_path):
+    """A folder that was begun for one moment is not gone on with for another."""
+    with pytest.raises(pc.NoAnswer):
+        pc.solve(rod(), quantity=pc.Flux("left", t=0.5), out=tmp_path / "run", time_limit=1e-3, device="cpu")
+    with pytest.raises(PcpinnError, match=r"begun with .*t = 0.5, not .*t = 0.7"):
+        pc.solve(rod(), quantity=pc.Flux("left", t=0.7), out=tmp_path / "run", resume=True, device="cpu")

@@ -57,8 +57,13 @@ def guard(function: Callable[..., R], *args: Tensor) -> R:
 
 
 @contextmanager
-def called(name: str) -> Iterator[None]:
-    """While one of the user's functions runs: what it raises becomes a PcpinnError with its name."""
+def called(name: str, arguments: str | None = None) -> Iterator[None]:
+    """While one of the user's functions runs: what it raises becomes a PcpinnError with its name.
+
+    Args:
+        name: of the function.
+        arguments: how it is to be called, if it is not one of a problem.
+    """
     try:
         yield
     except PcpinnError:
@@ -67,6 +72,8 @@ def called(name: str) -> Iterator[None]:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         said = f"{type(error).__name__}: {reason}"
         remedy = next((remedy for pattern, remedy in _REMEDIES if re.search(pattern, said)), _USUAL)
+        if arguments is not None and remedy is _ARGUMENTS:
+            remedy = arguments
         raise PcpinnError(f"{name} failed: {_shortly(said)}", remedy) from error
 
 

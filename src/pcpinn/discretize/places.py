@@ -13,7 +13,7 @@ from torch.func import vmap
 
 from ..errors import PcpinnError
 from .batches import Batch, cell_batches, facet_batch
-from .guarded import guard
+from .guarded import called, guard
 from .quadrature import quadrature_of
 from .space import Space
 
@@ -148,7 +148,8 @@ def _part(space: Space, inside: Inside, cuts: int) -> Iterator[Batch]:
 
 def _asked(inside: Inside, x: np.ndarray) -> np.ndarray:
     def at_point(p: Tensor) -> Tensor:
-        return torch.as_tensor(inside(p))
+        with called("the function of on=", "write a function of the place alone, such as lambda x: x[0] < 0.5"):
+            return torch.as_tensor(inside(p))
 
     found = guard(vmap(at_point), torch.from_numpy(np.ascontiguousarray(x)))
     if found.shape != (len(x),):

@@ -67,6 +67,9 @@ class Verdict:
     def for_quantity(self, label: str, of_fields: float | None) -> Verdict:
         """This verdict as one on a quantity alone, beside which the error of the fields is said."""
         own = replace(self, quantity=label, of_fields=of_fields)
+        if self.reached is False and (self.estimate or 0.0) >= _LOST:
+            zero = f"the {label} cannot be told from zero, and zero has no relative error; what is known of it is in the result"
+            own = replace(own, advice=f"{zero}; else {own.advice}")
         words = f"{own._fields_in_words}: for these solve without quantity="
         return replace(own, advice=words if own.advice is None else f"{own.advice}; {words}")
 

@@ -30,6 +30,7 @@ from ...solution.solution import Solution
 from ..afford import refuse_unaffordable
 from ..conduct import Run
 from ..newton import NotConverged
+from ..quantity.usable import refuse_unusable
 from ..quantity.wanted import Wanted
 from ..settings import Settings
 from ..start import Start
@@ -78,6 +79,8 @@ def solve_adaptively(
         check_pointwise(
             Pointwise(problem), torch.cat([x[:, :-1], torch.full_like(x[:, -1:], problem.domain.start)], dim=1)
         )
+    if quantity is not None:
+        refuse_unusable(quantity, problem, x)
     own = Run(settings, problem.name, problem.unknowns, out=out, progress=progress, record=record, resume=resume)
     asked = as_asked(problem, settings.to_dict(), None if quantity is None else quantity.label)
     own.facts[ASKED] = asked

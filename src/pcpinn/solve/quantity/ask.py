@@ -71,6 +71,10 @@ def integrate(
         PcpinnError: for an unknown boundary, a function of the wrong shape, a loaded solution without its problem.
     """
     known = _problem_of(solution, problem)
+    if degree is not None and not (isinstance(degree, int) and degree >= 0):
+        raise PcpinnError(
+            f"degree={degree!r} is no degree of polynomials", "give a whole number from 0, or leave it out"
+        )
     at_point, shape = of_point(f, known.unknowns, known.over_time, normals=isinstance(on, str))
     name = "the domain" if on is None else repr(on) if isinstance(on, str) else "a region"
 
@@ -110,7 +114,8 @@ def flux(
         raise PcpinnError(f"form={form!r} is unknown", "give reaction or gradients")
 
     parts, how = flux_parts(known, on, field, gradients=form == "gradients")
-    network = Together(flux_parts(known, on, field, gradients=True)[0])
+    slopes, by_slopes = flux_parts(known, on, field, gradients=True)
+    network = Together(slopes), f"flux through {on!r} ({by_slopes})"
     found = _answer(solution, known, Together(parts), f"flux through {on!r} ({how})", t, network=network)
     return found[0] if len(parts) == 1 else tuple(found)
 
@@ -180,28 +185,27 @@ def _answer(
     what: str,
     t: When,
     rougher: Functional | None = None,
-    network: Functional | None = None,
+    network: tuple[Functional, str] | None = None,
 ) -> list[Quantity]:
     """The numbers of a functional, with errors where a finer discretisation is at hand; else those of the network.
 
     Args:
         rougher: the same with a coarser quadrature.
-        network: what is asked of a network over time, if not the functional.
+        network: what is asked of a network over time, if not the functional, and what that is.
     """
     time = time_of(solution, problem, t)
-    ground, why = _ground(solution, problem, time, network)
+    own, named = network if network is not None and time else (functional, what)
+    ground, why = _ground(solution, problem, time, own)
     if ground is not None:
         return ground.quantities(functional, what, rougher)
-    if network is None or not time:
-        network = functional
-    sums = [part for part in parts_of(network) if isinstance(part, Sum)]
-    if len(sums) < len(parts_of(network)):
+    sums = [part for part in parts_of(own) if isinstance(part, Sum)]
+    if len(sums) < len(parts_of(own)):
         raise PcpinnError(f"the reaction form needs a finer discretisation: {why}", "use form='gradients'")
     space = space_of(solution, problem)
     values = torch.zeros(1, dtype=torch.float64)
     for seen, weight in over_time(solution, time):
         values = values + weight * torch.cat([part.over(space, seen)[0] for part in sums])
-    return [Quantity(v, None, f"{what}; of the network, without an error: {why}", v) for v in values.tolist()]
+    return [Quantity(v, None, f"{named}; of the network, without an error: {why}", v) for v in values.tolist()]
 
 
 def _ground(
@@ -228,7 +232,9 @@ def _point(x: Sequence[float], problem: Problem) -> np.ndarray:
         point = np.asarray(x, dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise PcpinnError(f"{x!r} is not a point", "give its coordinates") from error
-    if point.shape != (problem.dimension,) or not np.isfinite(point).all():
+    if not np.isfinite(point).all():
+        raise PcpinnError(f"the point {x!r} is not finite", "give the coordinates of a point of the domain")
+    if point.shape != (problem.dimension,):
         raise PcpinnError(
             f"the point has shape {point.shape}", f"give the {problem.dimension} coordinates of one point"
         )

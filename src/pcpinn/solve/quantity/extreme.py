@@ -11,6 +11,7 @@ from torch import Tensor
 from ...discretize.batches import Batch
 from ...discretize.places import in_cells_at
 from ...discretize.space import Space
+from ...errors import PcpinnError
 
 _FINENESS = {1: 8, 2: 6, 3: 4}  # samples along the edges of a cell
 _BEST = 12  # cells that are searched further
@@ -21,6 +22,9 @@ def highest(space: Space, function: Callable[[Batch], Tensor]) -> np.ndarray:
     """(1, d) where a function of the points of batches (n,) is largest, as far as a search in reference coordinates finds.
 
     The search never leaves its cell, so that it ends on a boundary if the function grows towards it.
+
+    Raises:
+        PcpinnError: where the function is not a number.
     """
     d, count = space.mesh.dimension, len(space.mesh.cells)
     fineness = _FINENESS[d]
@@ -54,7 +58,13 @@ def highest(space: Space, function: Callable[[Batch], Tensor]) -> np.ndarray:
 def _at(space: Space, cells: np.ndarray, X: np.ndarray, function: Callable[[Batch], Tensor]) -> np.ndarray:
     """(m, q) at reference points X (m, q, d)."""
     batch = in_cells_at(space, cells, np.moveaxis(X, -1, 0), np.ones(X.shape[:2]))
-    return function(batch).reshape(X.shape[:2]).numpy()
+    values = function(batch).reshape(X.shape[:2]).numpy()
+    if np.isnan(values).any():
+        at = batch.points.numpy()[np.isnan(values).ravel()][0].tolist()
+        raise PcpinnError(
+            f"the function for an extreme value is not a number at {at}", "check its roots and logarithms there"
+        )
+    return values
 
 
 def _onto_simplex(X: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.func import vmap
 
 from ...discretize.batches import Batch, facet_batch
-from ...discretize.guarded import guard
+from ...discretize.guarded import called, guard
 from ...discretize.places import known_boundary
 from ...discretize.pointwise import BoundaryFlux, Pointwise, place_and_time, unpack
 from ...discretize.space import Space
@@ -115,13 +115,22 @@ class Sum:
 def of_point(
     f: Callable[..., Any], fields: tuple[Field, ...], over_time: bool, normals: bool
 ) -> tuple[AtPoint, list[int]]:
-    """A user's function of one point as one of the state; and a list with the dimension of its value, once it was called."""
+    """A user's function of one point as one of the state; and a list with the dimension of its value, once it was called.
+
+    Raises:
+        PcpinnError: when it is no function.
+    """
+    names = ", ".join(["x", *(["n"] if normals else []), *(field.name for field in fields)])
+    arguments = f"write a function of ({names})" + (f", or of ({names.replace('x', 'x, t', 1)})" if over_time else "")
+    if not callable(f):
+        raise PcpinnError(f"{f!r} is no function", arguments)
     timed = with_time(f, over_time)
     seen: list[int] = []
 
     def at_point(x: Tensor, n: Tensor, state: Tensor) -> Tensor:
         place, t = place_and_time(x, over_time)
-        found = timed(place, t, *((n,) if normals else ()), *unpack(state, fields, over_time))
+        with called("the function of the quantity", arguments):
+            found = timed(place, t, *((n,) if normals else ()), *unpack(state, fields, over_time))
         if isinstance(found, int | float):
             found = x.new_full((), float(found))
         if isinstance(found, tuple | list) and all(isinstance(v, Tensor) and v.ndim == 0 for v in found):
@@ -129,7 +138,7 @@ def of_point(
         if not isinstance(found, Tensor) or found.ndim > 1:
             what = f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else f"a {type(found).__name__}"
             raise PcpinnError(
-                f"the function to integrate returned {what} at one point",
+                f"the function of the quantity returned {what} at one point",
                 "return a number () or a vector (k,), such as u.value or u.grad: functions see one point",
             )
         seen[:] = [found.ndim]

@@ -24,6 +24,9 @@ from .network import within
 from .wanted import Wanted
 
 _CELLS = 0.1  # part of the cells' contributions without signs that an error is at least
+_CANCELLED = (
+    1e-3  # of what is added up: the mesh is not refined for the relative error of a smaller number, which may be zero
+)
 
 
 @dataclass(frozen=True)
@@ -42,14 +45,14 @@ class Goal:
 
     def seen(self, level: Level) -> float:
         """The difference between the two discretisations of a level, or a tenth of the cells' contributions."""
-        value, own = self._values(level.fine, level.better), self._values(level.coarse, level.u)
+        (value, sizes), (own, _) = self._values(level.fine, level.better), self._values(level.coarse, level.u)
         least = _CELLS * float(self.indicators(level).sum()) / len(value)
-        return max(float(np.abs(value - own).max()), least) / _unit(value)
+        return max(float(np.abs(value - own).max()), least) / _unit(value, sizes)
 
     def found(self, level: Level, now: Level) -> float:
         """The difference between an earlier level and a later, better one."""
-        value = self._values(now.fine, now.better)
-        return float(np.abs(value - self._values(level.coarse, level.u)).max()) / _unit(value)
+        value, sizes = self._values(now.fine, now.better)
+        return float(np.abs(value - self._values(level.coarse, level.u)[0]).max()) / _unit(value, sizes)
 
     def indicators(self, level: Level) -> np.ndarray:
         """(c,) what each cell contributes to the difference, by the adjoint problem."""
@@ -58,15 +61,14 @@ class Goal:
     def answer(self, solution: Solution, problem: Problem) -> tuple[list[Quantity], float]:
         """The quantity of a solution, and its relative error."""
         found = ground_of(solution, problem).quantities(self.functional, self.label)
-        unit = _unit(np.array([q.value for q in found]))
-        return found, max(q.error or 0.0 for q in found) / unit
+        return found, _relative(found)
 
-    def _values(self, fe: FiniteElements, u: np.ndarray) -> np.ndarray:
+    def _values(self, fe: FiniteElements, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         with torch.no_grad():
-            value = self.functional(fe, torch.from_numpy(u))[0].numpy()
+            value, sizes = (part.numpy() for part in self.functional(fe, torch.from_numpy(u)))
         if not np.isfinite(value).all():
             raise PcpinnError("the quantity is not finite", "check its function at the points of the domain")
-        return value
+        return value, sizes
 
 
 @dataclass(frozen=True)
@@ -106,14 +108,19 @@ class MarchGoal:
     def answer(self, solution: Solution, problem: Problem) -> tuple[list[Quantity], float]:
         """The quantity of a solution, and its relative error."""
         found = OverTime(march_ground(solution, problem), self.time).quantities(self.functional, self.label)
-        unit = _unit(np.array([q.value for q in found]))
-        return found, max(q.error or 0.0 for q in found) / unit
+        return found, _relative(found)
 
     def _between(self, own: DiscreteMarch, finest: DiscreteMarch) -> float:
         found = compared(own, finest, self.functional, self.time)
-        return float(np.maximum(found.apart, _CELLS * found.by_places).max()) / _unit(found.value)
+        return float(np.maximum(found.apart, _CELLS * found.by_places).max()) / _unit(found.value, found.sizes)
 
 
-def _unit(value: np.ndarray) -> float:
-    """What errors are divided by: the size of the quantity, in whatever units; nothing where it is zero."""
-    return float(np.abs(value).max()) or 1.0
+def _unit(value: np.ndarray, sizes: np.ndarray) -> float:
+    """What errors are divided by while the mesh is refined: the size of the numbers; at least a part of what is added up."""
+    return max(float(np.abs(value).max()), _CANCELLED * float(sizes.max())) or 1.0
+
+
+def _relative(found: list[Quantity]) -> float:
+    """The largest error, relative to the largest number; of numbers that are zero but for their errors it is one."""
+    largest, error = max(abs(q.value) for q in found), max(q.error or 0.0 for q in found)
+    return error / largest if largest > 0 else float(error > 0)

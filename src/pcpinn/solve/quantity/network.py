@@ -21,6 +21,7 @@ from ...solution.solution import Solution
 from ..settings import Settings
 from .functional import Seen
 
+_ROUNDING = 1e-9  # of the time: moments that are sums of steps may be so far outside
 _PIECES, _POINTS = 16, 4  # of a span of time, and moments of each, where nothing is known of steps
 
 
@@ -58,11 +59,12 @@ def within(t: float | tuple[float, float] | None, start: float, end: float) -> t
         time = np.asarray(np.nan if t is None else t, dtype=np.float64).ravel()
     except (ValueError, TypeError):
         time = np.full(1, np.nan)
-    if len(time) not in (1, 2) or not np.all((start <= time) & (time <= end)):
+    beyond = _ROUNDING * (end - start)
+    if len(time) not in (1, 2) or not np.all((start - beyond <= time) & (time <= end + beyond)):
         raise PcpinnError(f"t={t!r} is no time of the solution", f"give t= from {start:g} to {end:g}")
     if len(time) == 2 and not time[0] < time[1]:
         raise PcpinnError(f"t={t!r} is no span of time", "give its start, then its end")
-    return tuple(time.tolist())
+    return tuple(np.clip(time, start, end).tolist())
 
 
 def over_time(solution: Solution, time: tuple[float, ...]) -> Iterator[tuple[Seen, float]]:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from ...discretize.batches import Batch
 from ...discretize.places import Inside, places
 from ...discretize.space import Space
@@ -48,7 +50,8 @@ class Integral:
     @property
     def label(self) -> str:
         """What it is."""
-        return f"integral over {self.on!r}" if isinstance(self.on, str) else "integral"
+        where = "" if self.on is None else f" over {self.on!r}" if isinstance(self.on, str) else " over a region"
+        return f"integral{where}{_when(self.t)}"
 
 
 @dataclass(frozen=True)
@@ -65,14 +68,24 @@ class Flux:
         parts = flux_parts(problem, self.on, self.field)[0]
         if self.component is None:
             return Together(parts)
-        if not 0 <= self.component < len(parts):
-            raise PcpinnError(f"there is no component {self.component}", f"the field has {len(parts)}, from 0")
+        if not (isinstance(self.component, int) and 0 <= self.component < len(parts)):
+            raise PcpinnError(f"there is no component {self.component!r}", f"the field has {len(parts)}, from 0")
         return Together((parts[self.component],))
 
     @property
     def label(self) -> str:
         """What it is."""
-        return f"flux through {self.on!r}"
+        of = "" if self.field is None else f" of {self.field!r}"
+        component = "" if self.component is None else f", component {self.component}"
+        return f"flux{of} through {self.on!r}{component}{_when(self.t)}"
+
+
+def _when(t: When) -> str:
+    """In words."""
+    if t is None:
+        return ""
+    moments = np.ravel(t).tolist()
+    return f" at t = {moments[0]:g}" if len(moments) == 1 else f" from t = {moments[0]:g} to {moments[-1]:g}"
 
 
 def flux_parts(
@@ -85,7 +98,12 @@ def flux_parts(
         on: the boundary.
         field: by default the first.
         gradients: integrate flux . n even where values or fluxes are prescribed.
+
+    Raises:
+        PcpinnError: for no boundary, or an unknown field.
     """
+    if not isinstance(on, str):
+        raise PcpinnError(f"{on!r} is no boundary", "give the name of one, as the problem has it")
     name = field or problem.unknowns[0].name
 
     def where(space: Space) -> Iterator[Batch]:
@@ -94,11 +112,11 @@ def flux_parts(
     parts: list[Functional] = []
     used: dict[str, None] = {}
     for k, at in enumerate(problem.component_range(name)):
-        own = range(at, at + 1)
-        if kind_of(problem, on, name, k) == "flux" and not gradients:
+        own, kind = range(at, at + 1), kind_of(problem, on, name, k)
+        if kind == "flux" and not gradients:
             parts.append(Sum(prescribed_flux(problem, on, own), where))
             used["the prescribed flux, integrated"] = None
-        elif gradients:
+        elif gradients or (kind == "periodic" and problem.over_time):  # a march adds up the rows of periodic nodes
             parts.append(Sum(flux_by_gradients(problem, own), where))
             used["flux . n by gradients, integrated"] = None
         else:  # of second order in time, the equation is that of the rate
