@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import torch
 from torch import Tensor
 
 from ..discretize.finite_elements import FiniteElements
@@ -63,6 +64,8 @@ def _error(family: Family, mu: Tensor, mesh: Mesh, elements: Elements) -> float:
     try:
         level = Level(coarse, direct_solution(coarse), fine, direct_solution(fine), Inverses(fine))
     except PcpinnError as error:
+        if torch.equal(mu, family.middle):  # it is the problem, not the range
+            raise
         where = ", ".join(f"{n}={v:.3g}" for n, v in zip(family.labels[:6], mu.tolist(), strict=False))
         raise PcpinnError(
             f"at {where} there is no discrete solution: {error.problem}", f"narrow the range; {error.remedy}"

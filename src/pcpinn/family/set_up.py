@@ -30,6 +30,7 @@ from .family import Family
 from .fitted import FittedLoss
 from .loss import FamilyLoss
 from .recipe import Spanned, Superposed
+from .resonances import refuse_resonances
 from .sampling import Sampling
 from .solved import SolvedLoss
 from .span import Span
@@ -82,6 +83,8 @@ class SetUp:
         self.settings = choice.settings
         self.system = assembled_once(self.system, self.settings)
         self._check_memory(0)
+        if isinstance(self.system, Assembly):
+            refuse_resonances(self.system, self.settings.run.seed)
         self.progress.stage("preconditioner")
         loss = self.settings.loss
         self.anchors = Anchors(self.system, lambda form: make_preconditioner(self.settings, form), loss.krylov_steps)
