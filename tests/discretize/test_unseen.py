@@ -7,7 +7,7 @@ import torch
 from pcpinn import Dirichlet, Interval, Problem, Rectangle
 from pcpinn.discretize.onto_jumps import OntoJumps
 from pcpinn.discretize.space import Space
-from pcpinn.discretize.unseen import coefficients, crossings, resolved, spread, unseen_cells
+from pcpinn.discretize.unseen import coefficients, crossings, resolved, spread, unseen_cells, unseen_values
 from pcpinn.mesh.generate import generate_mesh
 
 
@@ -59,7 +59,20 @@ def test_patterns_that_are_too_fine_stay_unseen_and_their_means_are_known():
     values, mesh, X = looked(lambda x: torch.where(torch.remainder(x[0], 0.01) < 0.005, 1.0, 0.1), (20,))
     found = resolved(mesh, values, X, most=30)
     assert found.unseen.all()
-    assert spread(values, mesh, np.arange(20)).mean() == pytest.approx(0.55 / (2 / 11) - 1, rel=0.1)
+    assert spread(values, mesh, np.arange(20), X).mean() == pytest.approx(0.55 / (2 / 11) - 1, rel=0.1)
+
+
+def test_what_a_rule_sees_in_a_cell_does_not_count_beside_what_it_does_not_see():
+    """A source that passes through zero in cells whose coefficient has thin layers."""
+
+    def values(x):
+        layers = np.where(np.remainder(x[:, 0], 0.01) < 0.005, 2.0, 1.0)
+        return np.stack([x[:, 0] - 0.512, layers], axis=1)[:, None, :]
+
+    _, mesh, X = looked(lambda x: 1.0 + 0.0 * x[0], (20,))
+    assert unseen_cells(values, mesh, X).all()
+    np.testing.assert_array_equal(unseen_values(values, mesh, X).any(axis=0), [False, True])
+    np.testing.assert_allclose(spread(values, mesh, np.arange(20), X), 1.5 / (4 / 3) - 1, atol=0.03)
 
 
 def test_crossings_of_jumps_are_found_at_vertices_and_meshes_graded_towards_them():

@@ -123,18 +123,30 @@ def unseen_cells(
     seed: int = 0,
     inside: float = INSIDE,
 ) -> np.ndarray:
-    """(m,) bool: which cells coefficients vary in, unseen by a rule with reference points X (d, q).
+    """(m,) bool: which cells coefficients vary in, unseen by a rule with reference points X (d, q)."""
+    return np.asarray(unseen_values(values, mesh, X, cells, seed, inside).any(axis=1))
+
+
+def unseen_values(
+    values: Values,
+    mesh: Mesh,
+    X: np.ndarray,
+    cells: np.ndarray | None = None,
+    seed: int = 0,
+    inside: float = INSIDE,
+) -> np.ndarray:
+    """(m, v) bool: which values vary in a cell, unseen by a rule with reference points X (d, q).
 
     They do where they are far from the polynomial through the rule's points, and either turn back along a line, as across a
     strip, or leave the range that the rule sees in this cell and its neighbours. A single jump through cells is seen.
     """
     cells = np.arange(mesh.cell_count) if cells is None else cells
-    result = np.zeros(len(cells), dtype=bool)
+    floor = _floor(values, mesh)
+    result = np.zeros((len(cells), len(floor)), dtype=bool)
     if not len(cells):
         return result
     lines = lines_through(mesh.dimension, len(cells), seed, inside)
     predict = polynomial(X, lines.reshape(len(lines), -1))  # (l s, q)
-    floor = _floor(values, mesh)
     low, high = ranges(values, mesh, X, cells)
     step = max(1, _CHUNK // len(predict))
     for start in range(0, len(cells), step):
@@ -148,8 +160,7 @@ def unseen_cells(
         along = dense.reshape(len(own), *lines.shape[1:], -1)
         turns = (np.abs(np.diff(along, axis=2)).sum(axis=2) - np.ptp(along, axis=2)).max(axis=1)
         beyond = np.maximum(dense.max(axis=1) - high[part], low[part] - dense.min(axis=1)) - 0.5 * np.ptp(rule, axis=1)
-        there = (misfit > MISFIT * size) & (np.maximum(turns, beyond) > TURN * size)
-        result[part] = there.any(axis=1)
+        result[part] = (misfit > MISFIT * size) & (np.maximum(turns, beyond) > TURN * size)
     return result
 
 
@@ -204,17 +215,21 @@ def crossings(values: Values, mesh: Mesh) -> np.ndarray:
     return np.asarray((count >= 3).any(axis=1))
 
 
-def spread(values: Values, mesh: Mesh, cells: np.ndarray) -> np.ndarray:
+def spread(values: Values, mesh: Mesh, cells: np.ndarray, X: np.ndarray) -> np.ndarray:
     """(m,) of given cells: by how much the largest of their coefficients' arithmetic means exceeds the harmonic one, in parts.
 
     What a coefficient that varies inside a cell does as a whole lies between these: across layers it is the harmonic mean.
+    What a rule with points X sees in a cell does not count, though something else may vary there unseen: a source that
+    passes through zero has a harmonic mean next to nothing.
     """
     lines = lines_through(mesh.dimension, len(cells), 0)
     floor = _floor(values, mesh)
     size = np.abs(values(at_places(mesh, cells, lines.reshape(len(lines), -1)))).reshape(len(cells), -1, len(floor))
     mean = size.mean(axis=1)
     harmonic = 1 / (1 / np.maximum(size, np.where(floor > 0, floor, 1.0))).mean(axis=1)
-    return np.asarray(np.where(mean > floor, mean / harmonic - 1, 0.0).max(axis=1))
+    unseen = unseen_values(values, mesh, X, cells)
+    unseen[~unseen.any(axis=1)] = True  # found along other lines
+    return np.asarray(np.where(unseen & (mean > floor), mean / harmonic - 1, 0.0).max(axis=1))
 
 
 def lines_through(d: int, cells: int, seed: int, inside: float = INSIDE) -> np.ndarray:

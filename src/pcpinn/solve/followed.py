@@ -54,7 +54,7 @@ class Followed:
             seen = seen_by_many(self.values, form.space, cells)
             lost, cells = lost_work(form, u, cells[seen]), cells[~seen]
         if len(cells):
-            lost += float((work[cells] * spread(self.values, self.mesh, cells)).sum())
+            lost += float((work[cells] * spread(self.values, self.mesh, cells, form.space.quadrature.X)).sum())
         x = lost / float(work.sum())
         return x / (1 + x) + at_walls
 
