@@ -8,10 +8,13 @@ import torch
 from cases import chosen
 from known_norms import convection, heat, helmholtz, poisson, wave
 
+import pcpinn as pc
 from pcpinn import Dirichlet, Field, Initial, Interval, Neumann, Problem, Rectangle
+from pcpinn.condition import terms
 from pcpinn.condition.checks import corner_gap
 from pcpinn.condition.doctor import diagnose, half_of
 from pcpinn.condition.findings import ORDER, graded
+from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.mesh.generate import generate_mesh
 from pcpinn.solve.build import make_mesh
 
@@ -180,3 +183,53 @@ def test_marches_are_examined_over_all_of_time():
 
 def test_grades():
     assert [graded(v, 1, 2, 3) for v in (0.5, 1, 2, 3)] == ["fine", "note", "warning", "problem"]
+
+
+def test_waves_that_cross_the_domain_often_are_examined_over_the_first_part_of_the_time():
+    """All of it at once is beyond all numbers: the doctor said that the matrix is singular, and nothing else."""
+    problem = pc.Problem(
+        pc.Interval(0, 1).over(0, 20),
+        density=lambda x, u: u.dt,
+        flux=lambda x, u: u.grad,
+        boundary={
+            "left": pc.Dirichlet(0.0),
+            "right": pc.Dirichlet(0.0),
+            "initial": pc.Initial(lambda x: torch.sin(8 * torch.pi * x[0]), rate=0.0),
+        },
+    )
+    found = pc.diagnose(problem)
+    assert found.note.startswith("measured over the time up to t = ")
+    assert about(found, "travel")[0].number == pytest.approx(20, rel=0.01)
+    assert about(found, "difficulty")[0].severity == "warning"
+
+
+@pytest.mark.parametrize(
+    ("squared", "free", "told"), [(1.0, False, True), (0.25 * 1.0001, True, True), (0.1, True, False)]
+)
+def test_the_first_resonance_of_a_line(squared, free, told):
+    """u'' + k^2 u = -1, k = pi where both ends are held, pi / 2 where one is free: no whole wave fits in."""
+    problem = pc.Problem(
+        pc.Interval(0, 1),
+        flux=lambda x, u: u.grad,
+        source=lambda x, u: -squared * torch.pi**2 * u.value - 1.0,
+        boundary={"left": pc.Dirichlet(0.0), "right": pc.Neumann(0.0) if free else pc.Dirichlet(0.0)},
+    )
+    found = about(pc.diagnose(problem), "resonance")
+    assert bool(found) == told
+    assert not told or (found[0].severity == "warning" and found[0].number < 1e-3)
+
+
+def test_small_holes_do_not_keep_the_doctor():
+    """Differences of the size of a typical cell ended in the hole, and were looked for in thousands of cells."""
+    sides = dict.fromkeys(("left", "right", "bottom", "top"), pc.Dirichlet(0.0))
+    problem = pc.Problem(
+        pc.Rectangle((0, 0), (1, 1)) - pc.Disk((0.5, 0.5), 0.004, name="hole"),
+        flux=lambda x, u: u.grad,
+        boundary={**sides, "hole": pc.Dirichlet(1.0)},
+    )
+    fe = FiniteElements(problem, generate_mesh(problem.domain, curvature=2), degree=2)
+    x, own = terms._inside(fe, 200)
+    for axis in range(2):
+        moved = x.copy()
+        moved[:, axis] += 0.7 * own[:, axis]
+        assert not fe.space.scalar[0].outside(moved).any()

@@ -120,6 +120,9 @@ def test_constants_made_in_functions_have_the_precision_of_points():
         ("u", None, lambda x, u: 1.0 if x[0] < 0.5 else 0.0, r"torch\.where"),
         ("u", lambda x, u: torch.tensor([u.grad[0], 0.0]), None, r"torch\.stack"),
         ("u", None, lambda x, u, t: t, "called t"),
+        ("u", lambda x, u: None, None, "flux is None(.|\n)*return"),
+        ("u", None, lambda x, u: None, "source is None"),
+        ("u", None, lambda x, u: torch.rand(()), "outside of the function"),
         ("u", None, lambda x, u: u.grad.grad - 1, "second derivative is the divergence of a flux"),
     ],
 )
@@ -204,6 +207,8 @@ def test_neumann_on_a_vector(value):
         (Natural(lambda x, n, v: v.grad), r"has shape \(2, 2\), expected \(2,\)"),
         (Natural(lambda x, v: v.value), "failed: TypeError"),
         (Robin(lambda x: np.ones(2), 1.0), "failed|returned a ndarray"),
+        (Natural(lambda x, n, v: None), "on 'left' is None"),
+        (Neumann(lambda x: None), "on 'left' is None"),
     ],
 )
 def test_wrong_boundary_functions_are_named(condition, message):
@@ -243,6 +248,9 @@ def test_dirichlet_values(field, value, expected):
         (V, [1.0, 2.0, 3.0], r"has shape \(3,\), expected \(2,\)"),
         (U, lambda x: np.sin(x[0]), "failed|returned a"),
         (U, "one", "returned a str"),
+        (U, lambda x: None, "Dirichlet value on 'left' is None"),
+        (U, None, "Dirichlet value on 'left' is None"),
+        (V, [None, lambda x: None], "Dirichlet value on 'left' is None"),
     ],
 )
 def test_bad_dirichlet_values_are_refused(field, value, message):

@@ -197,6 +197,11 @@ class AnyEntry(ABC):
             )
         else:
             base = self.presets.get(preset, self.own)
+            if "accuracy" in changes and method not in (None, self.home):
+                raise PcpinnError(
+                    f"method {method!r} has settings of its own and no accuracy to ask for",
+                    "leave the accuracy out, or the method",
+                )
             if "accuracy" in changes:
                 raise PcpinnError(
                     f"preset {preset!r} fixes everything, so there is no accuracy to ask for",

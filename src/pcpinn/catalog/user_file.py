@@ -36,8 +36,9 @@ def file_entry(path: Path, imported: Any = None) -> Entry:
     def problem(**parameters: float) -> Problem:
         result = _called(build, parameters, "problem", path)
         if not isinstance(result, Problem):
+            found = "defines no problem" if result is None else f"has a problem that is a {type(result).__name__}"
             raise PcpinnError(
-                f"{path} defines no problem",
+                f"{path} {found}",
                 "assign problem = pcpinn.Problem(...), or define problem(a=1.0) that returns one",
             )
         return result

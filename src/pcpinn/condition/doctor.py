@@ -22,6 +22,7 @@ from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..precondition import ILU, AutoILU
 from ..problem.field import component_names
 from ..problem.problem import Problem
+from ..problem.shape_base import SpaceTime
 from ..solve.build import make_discretisation, make_mesh, make_network
 from ..solve.linear import settings_of
 from ..solve.march.recipe import March
@@ -49,6 +50,7 @@ Variants = Mapping[str, tuple[float, Callable[[float], Problem]]]
 
 _MOST, _MOST_3D, _MOST_GROWTH = 15_000, 6_000, 5_000  # degrees of freedom that are examined, and those of a comparison
 _CHEAP = 3  # times as many for marches along a line: short steps, small factors
+_HALVINGS = 6  # of the time
 _PATIENCE = 2.0  # seconds for incomplete factors, one drop tolerance after the other
 _DROPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 _GOOD, _NEAR = 1.1, 0.05  # condition after preconditioning and error of P^-1 b that are good enough
@@ -149,11 +151,30 @@ def _examined(problem: Problem, settings: Settings, size: int) -> tuple[Settings
     small, note = affordable(problem, settings, most=most * _more(problem, settings), size=size)
     try:
         return small, examine(problem, small), note
-    except PcpinnError:
+    except PcpinnError as error:
         if not settings.marches:
-            raise
+            return _over_less_time(problem, settings, error)
     small, mesh, note = first_steps(problem, settings)
     return small, examine(problem, small, mesh), note
+
+
+def _over_less_time(problem: Problem, settings: Settings, error: PcpinnError) -> tuple[Settings, Examined, str]:
+    """Where all of time at once is beyond all numbers, as for waves that cross the domain often: over the first part of it.
+
+    Raises:
+        PcpinnError: the error itself, where that is not so, or shorter times do not help.
+    """
+    domain = problem.domain
+    if not isinstance(domain, SpaceTime) or not str(error).startswith("the matrix is singular"):
+        raise error
+    most = _MOST if problem.domain.dimension < 3 else _MOST_3D
+    for k in range(1, _HALVINGS + 1):
+        end = domain.start + (domain.end - domain.start) / 2**k
+        part = replace(problem, domain=replace(domain, end=end))
+        small, _ = affordable(part, settings, most=most)
+        with contextlib.suppress(PcpinnError):
+            return small, examine(part, small), f"measured over the time up to t = {end:g}"
+    raise error
 
 
 def _more(problem: Problem, settings: Settings) -> int:

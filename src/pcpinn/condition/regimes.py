@@ -12,6 +12,7 @@ from .findings import Finding, graded
 from .view import View
 
 _TINY = 1e-12
+_NEAR = 0.05  # of k^2: a resonance that is nearer is told though no wave fits in, as where one end is free
 _INDEFINITE = np.pi  # below this product of wave number and length no wave fits into a domain
 
 
@@ -85,8 +86,9 @@ def _reaction(view: View, inverse_norm: float | None) -> list[Finding]:
             "accuracy mode refines until two levels agree, which also pays for the phase error over many wave lengths"
         )
         result.append(Finding("waves", graded(10 / nodes, 1, 5), length, text, "", mode))
-        if inverse_norm and len(view.problem.unknowns) == 1:
-            near = 1 / (inverse_norm * r_)
+    if number and inverse_norm and len(view.problem.unknowns) == 1:
+        near = 1 / (inverse_norm * r_)
+        if number * view.length > _INDEFINITE or near < _NEAR:
             text = f"the nearest resonance is {near:.2g} of k^2 away: errors of the data grow {1 / near:.3g}-fold"
             mode = "accuracy mode solves with complete factors and weighs errors by the dual problem, which knows of it"
             advice = "check the frequency, or add damping, if the resonance is not meant" if near < 0.02 else ""

@@ -13,15 +13,17 @@ _POINTS = 200
 
 def states(discretisation: Discretisation, u: np.ndarray, count: int) -> np.ndarray:
     """(m, d + C (1 + d)): some points, and values and gradients of a discrete function there."""
-    x = _inside(discretisation, count)
+    x, _ = _inside(discretisation, count)
     return np.column_stack([x, _state(discretisation, u, x).reshape(len(x), -1)])
 
 
 def largest_term(discretisation: Discretisation, u: np.ndarray) -> float:
     """L2 norm of the largest term of the equation at a discrete function: its source, or the change of its flux along an axis."""
-    x = _inside(discretisation, _POINTS)
+    x, own = _inside(discretisation, _POINTS)
     volume = float(discretisation.weights.sum()) / discretisation.components
-    step = 0.7 * _step(discretisation.mesh)
+    step = 0.7 * np.minimum(
+        _step(discretisation.mesh), own
+    )  # where cells are small, a typical one may reach across a hole
     lower, upper = discretisation.mesh.bounds
 
     def evaluated(points: np.ndarray) -> np.ndarray:
@@ -31,8 +33,8 @@ def largest_term(discretisation: Discretisation, u: np.ndarray) -> float:
     sizes = [np.abs(evaluated(x)[:, :, 0])]
     for axis in range(x.shape[1]):
         above, below = x.copy(), x.copy()
-        above[:, axis] = np.minimum(x[:, axis] + step[axis], upper[axis])
-        below[:, axis] = np.maximum(x[:, axis] - step[axis], lower[axis])
+        above[:, axis] = np.minimum(x[:, axis] + step[:, axis], upper[axis])
+        below[:, axis] = np.maximum(x[:, axis] - step[:, axis], lower[axis])
         change = evaluated(above)[:, :, 1 + axis] - evaluated(below)[:, :, 1 + axis]
         sizes.append(np.abs(change) / (above - below)[:, [axis]])
     return float(np.sqrt(volume * max((s**2).mean(axis=0).sum() for s in sizes)))
@@ -51,8 +53,11 @@ def _state(discretisation: Discretisation, u: np.ndarray, x: np.ndarray) -> np.n
     return np.concatenate([here[:, :, None], np.stack(slopes, axis=2)], axis=2)
 
 
-def _inside(discretisation: Discretisation, count: int) -> np.ndarray:
-    """Centres of cells away from the boundary, where there are any: looking for a point outside the mesh is slow."""
+def _inside(discretisation: Discretisation, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Centres (n, d) and extents (n, d) of cells away from the boundary, where there are any.
+
+    Looking for a point outside the mesh is slow.
+    """
     mesh = discretisation.mesh.simplices
     outer = np.zeros(len(mesh.nodes), dtype=bool)
     for facets in mesh.boundaries.values():
@@ -63,7 +68,8 @@ def _inside(discretisation: Discretisation, count: int) -> np.ndarray:
     inner = [every[~marked[mesh.vertices].any(axis=1)] for marked in (near, outer)]
     cells = next((cells for cells in inner if len(cells) >= 10), every)
     chosen = cells[np.unique(np.linspace(0, len(cells) - 1, count).astype(int))]
-    return np.ascontiguousarray(mesh.nodes[mesh.vertices[chosen]].mean(axis=1))
+    corners = mesh.nodes[mesh.vertices[chosen]]
+    return np.ascontiguousarray(corners.mean(axis=1)), np.ptp(corners, axis=1)
 
 
 def _step(mesh: AnyMesh) -> np.ndarray:

@@ -13,13 +13,13 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from ..errors import PcpinnError
 from ..problem.field import Field
 from .balance import spread_evenly
 from .constraints import Constraints
 from .discretisation import Discretisation
 from .equation import Nodes, distinct_points
 from .field_units import block_norms, field_of, fitting_ratios
+from .not_finite import not_finite
 from .singular import refuse_singular
 
 
@@ -141,7 +141,7 @@ class DiscreteEquation:
         A, _ = eliminate(self.stiffness(u), np.zeros(self.size), self.constraints)
         refuse_singular(A, self.discretisation)
         if not np.isfinite(A.data).all():
-            raise not_finite()
+            raise not_finite(self.discretisation, self.satisfied(u))
         if self._ratios is None and len(self._fields) > 1:
             free = np.ones(self.size, dtype=bool)
             free[self.constraints.constrained] = False
@@ -153,14 +153,6 @@ class DiscreteEquation:
         result, c = u - factor * correction, self.constraints.constrained
         result[c] = u[c] - correction[c]
         return result
-
-
-def not_finite() -> PcpinnError:
-    """The error for an iterate at which the equation has no value."""
-    return PcpinnError(
-        "the residual or its derivative is not finite at the present iterate",
-        "begin from a better guess (start=...), or approach the problem by pcpinn.continuation",
-    )
 
 
 def eliminate(K: sp.csr_matrix, f: np.ndarray, constraints: Constraints) -> tuple[sp.csr_matrix, np.ndarray]:

@@ -40,6 +40,7 @@ _REMEDIES = (
         "numbers cannot be taken out of tensors, as if, math.sin, float(), torch.tensor([...]) and table[index] do: write "
         "torch.where(condition, this, that), torch.sin, torch.stack([...]), torch.take(table, index)",
     ),
+    (r"random", "the same point must give the same number every time: draw random numbers outside of the function"),
     (r"inplace", "do not assign to parts of a tensor: make it with torch.stack([...])"),
     (r"same dtype|expected .* dtype|but got: float", "make constant tensors float64: torch.tensor(..., dtype=x.dtype)"),
     (

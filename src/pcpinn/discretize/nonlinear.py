@@ -11,10 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import PcpinnError
-from .discrete_equation import AssembledMatrix, DiscreteEquation, not_finite
+from .discrete_equation import AssembledMatrix, DiscreteEquation
 from .equation import Matrix
 from .linear_solves import solve_sparse
 from .newton import Newton, Solve, direct, newton, sizes_in_words
+from .not_finite import not_finite
+from .singular import Degenerate
 from .system import LinearSystem, linear_part
 
 
@@ -62,7 +64,7 @@ def first_linearisation(equation: DiscreteEquation) -> Linearisation:
     """The linear part: the linearisation at u = 0, conditions left out of it; of a linear problem it is all there is."""
     try:
         system = linear_part(equation)
-    except PcpinnError as error:
+    except Degenerate as error:
         remedy = f"{error.remedy}; a nonlinear problem that is degenerate at u = 0 needs a first guess (start=...)"
         raise PcpinnError(error.problem, remedy) from error
     return Linearisation(equation, system.A, system.b, np.zeros(system.size), -system.b, from_zero=True)
@@ -83,7 +85,7 @@ def linearised_system(equation: DiscreteEquation, u: np.ndarray, A: sp.csr_matri
     if A is None:
         A = equation.linearise(u).A
     if not np.isfinite(F).all():
-        raise not_finite()
+        raise not_finite(equation.discretisation, equation.satisfied(u))
     return Linearisation(equation, A, A @ u - F, u, F)
 
 

@@ -175,7 +175,7 @@ class Pointwise:
         if function is None:
             return (None,) * len(fields)
         with called(what):
-            result = function(x, t, *fields)
+            result = _said(function(x, t, *fields), what)
         parts = result if isinstance(result, tuple) else (result,) if len(fields) == 1 else None
         if parts is None or len(parts) != len(fields):
             names = ", ".join(f.name for f in self.fields)
@@ -248,7 +248,7 @@ class BoundaryFlux:
             g: Any = 0.0
             if isinstance(condition, NaturalCondition):
                 with called(self._label(f)):
-                    g = condition.normal_flux(place, t, normal, own, locals_)
+                    g = _said(condition.normal_flux(place, t, normal, own, locals_), self._label(f))
                 self._refuse_one_for_all(g, f)
             rows.append(self._row(g, f, x))
         return torch.cat(rows)
@@ -306,7 +306,7 @@ def dirichlet_values(condition: Dirichlet, f: Field, x: Tensor, boundary: str, o
 def _values(value: Any, shape: tuple[int, ...], x: Tensor, label: str, over_time: bool) -> Tensor:
     def at_point(p: Tensor) -> Tensor:
         with called(label):
-            given = evaluate(value, *place_and_time(p, over_time))
+            given = _said(evaluate(value, *place_and_time(p, over_time)), label)
         return _shaped(given, shape, p, label, over_time)
 
     result = guard(vmap(at_point), x)
@@ -314,6 +314,13 @@ def _values(value: Any, shape: tuple[int, ...], x: Tensor, label: str, over_time
         bad = x[int((~torch.isfinite(result)).reshape(len(x), -1).any(1).nonzero()[0])]
         raise PcpinnError(f"{label} is not finite at x = {bad.tolist()}", "check the formula at that point")
     return result
+
+
+def _said(value: Any, label: str) -> Any:
+    """What a function says: a forgotten `return` would be taken for zero."""
+    if value is None:
+        raise PcpinnError(f"{label} is None", "is a `return` missing? 0.0 stands for zero")
+    return value
 
 
 def _shaped(part: Any, shape: tuple[int, ...], x: Tensor, label: str, over_time: bool) -> Tensor:

@@ -12,6 +12,10 @@ from .discretisation import Discretisation
 _ROUNDING = 1e-13  # of the entries of a row: what assembly leaves of a sum that is zero
 
 
+class Degenerate(PcpinnError):
+    """A derivative that is singular in an obvious way, or has no value: of a nonlinear problem perhaps at this iterate alone."""
+
+
 def refuse_singular(A: sp.csr_matrix, discretisation: Discretisation) -> None:
     """Find the usual kernels without factorising: empty rows, and a component whose constant is never fixed."""
     if (np.diff(A.indptr) == 0).any():
@@ -24,9 +28,9 @@ def refuse_singular(A: sp.csr_matrix, discretisation: Discretisation) -> None:
             raise singular(f"field {name!r} is fixed only up to a constant")
 
 
-def singular(why: str = "no unique solution") -> PcpinnError:
+def singular(why: str = "no unique solution") -> Degenerate:
     """The error that says so, and what is usually missing."""
-    return PcpinnError(
+    return Degenerate(
         f"the matrix is singular: {why}",
         "a pure Neumann problem needs a Dirichlet or Robin condition somewhere, or pins=[Pin(at=(x, y), value=0)]; "
         "a field that appears in no equation needs one",

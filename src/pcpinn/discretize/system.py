@@ -15,6 +15,7 @@ from .discrete_equation import DiscreteEquation, eliminate
 from .discretisation import Discretisation, check_functions
 from .equation import Nodes
 from .linear_solves import solve_sparse
+from .not_finite import not_finite
 from .singular import refuse_singular
 from .slabs import TimeSlabs
 
@@ -97,9 +98,7 @@ def linear_part(equation: DiscreteEquation) -> LinearSystem:
     system = discretisation.eliminated(f) if isinstance(discretisation, TimeSlabs) else None
     A, b = system or eliminate(discretisation.matrix(zero)[tested_at], f, discretisation.constraints)
     if not (np.isfinite(A.data).all() and np.isfinite(b).all()):
-        raise PcpinnError(
-            "the assembled matrix or right-hand side is not finite", "check flux, source and conditions for NaN"
-        )
+        raise not_finite(discretisation, zero.numpy())
     refuse_singular(A, discretisation)
     refuse_unbalanced(discretisation)
     return LinearSystem(equation, A, b)

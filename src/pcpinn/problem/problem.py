@@ -163,15 +163,19 @@ class Problem:
                 )
         return result
 
-    def check_boundaries(self, names: Sequence[str]) -> None:
-        """Compare the conditions with the boundaries that the mesh really has; warn of silent natural conditions."""
+    def refuse_unknown(self, names: Sequence[str]) -> None:
+        """Refuse conditions on boundaries that are none of these."""
         known = ", ".join(sorted(names)) or "none"
-        partners = [partner for _, partner in self.periodic_pairs]
-        for name in [*self.conditions, *partners]:
+        for name in [*self.conditions, *(partner for _, partner in self.periodic_pairs)]:
             if name not in names:
                 raise PcpinnError(
                     f"there is no boundary called {name!r}", f"the boundaries of this domain are: {known}"
                 )
+
+    def check_boundaries(self, names: Sequence[str]) -> None:
+        """Compare the conditions with the boundaries that the mesh really has; warn of silent natural conditions."""
+        self.refuse_unknown(names)
+        partners = [partner for _, partner in self.periodic_pairs]
         ends = {"initial", "final"} if self.over_time else set()  # what is needed there depends on the order in time
         silent = sorted(set(names) - set(self.conditions) - set(partners) - ends)
         if silent:

@@ -12,9 +12,10 @@ result.json            errors, times, sizes
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,19 @@ def create_run(
         if staging is not None and staging.exists():
             shutil.rmtree(staging, ignore_errors=True)
         unlock_folder(key)
+
+
+def missing_parents(folder: Path | None) -> list[Path]:
+    """Folders that making this one will make as well, the innermost first."""
+    return [] if folder is None else [p for p in folder.absolute().parents if not p.exists()]
+
+
+def discard_run(folder: Path, made: Sequence[Path]) -> None:
+    """Remove a run of which nothing is worth keeping, and the folders that were made for it, where nothing else is in them."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        for parent in made:
+            parent.rmdir()
 
 
 def settle_run(folder: Path, record: dict[str, Any], mesh: AnyMesh) -> None:

@@ -14,6 +14,7 @@ from pcpinn.progress import Progress
 from pcpinn.solution.no_answer import NoAnswer
 from pcpinn.solve.adapt import accuracy, first_march, marched
 from pcpinn.solve.adapt.limits import Limits
+from pcpinn.solve.adapt.marches import TooLong
 from pcpinn.solve.adapt.pace import Pace, TooSlow
 from pcpinn.solve.adapt.sizes import Round, Size, next_size
 from pcpinn.solve.afford import TooLarge
@@ -347,3 +348,11 @@ def test_steady_problems_that_are_not_solved_end_with_a_verdict(flux, source, li
     assert stop.value.verdict.reached is False
     assert stop.value.verdict.limited_by == limited_by
     assert not (tmp_path / "run").exists()
+
+
+def test_more_steps_than_were_planned_are_no_part_of_them():
+    """Where steps are halved because they cannot be solved, more are solved than were planned: "25 of 24"."""
+    said = str(TooLong(60.0, 25, 24, 37.5))
+    assert "25 steps are solved, 1.5 s each" in said
+    assert "time_limit=200" in said
+    assert "6 of 24 steps are solved" in str(TooLong(60.0, 6, 24, 12.0))

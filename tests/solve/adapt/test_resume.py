@@ -195,6 +195,21 @@ def test_a_refused_problem_leaves_no_folder(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("sides", "words"),
+    [
+        ({"left": pc.Dirichlet(0.0), "rihgt": pc.Dirichlet(0.0)}, "no boundary called 'rihgt'"),
+        ({"left": pc.Dirichlet(0.0), "right": pc.Dirichlet(lambda x: torch.zeros(7))}, r"shape \(7,\)"),
+    ],
+)
+def test_folders_that_were_made_for_a_refused_run_go_too(tmp_path, sides, words):
+    problem = pc.Problem(pc.Interval(0, 1), flux=lambda x, u: u.grad, boundary=sides)
+    with pytest.raises(PcpinnError, match=words) as caught:
+        pc.solve(problem, accuracy=1e-2, out=tmp_path / "runs" / "mine" / "run", device="cpu")
+    assert list(tmp_path.iterdir()) == []
+    assert "first guess" not in str(caught.value)  # a hint for other failures of a linear part
+
+
 FILE = """
 import pcpinn as pc
 problem = pc.Problem(pc.Interval(0, 1), flux=lambda x, u: u.grad, source=lambda x, u: -1.0,

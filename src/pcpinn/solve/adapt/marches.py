@@ -33,16 +33,20 @@ class TooLong(PcpinnError):
 
     Args:
         seconds: the time limit.
-        done, total: steps that are solved, and steps of the level.
+        done, total: steps that are solved, and steps of the level; these are fewer where steps had to be halved.
         took: seconds that these took.
     """
 
     def __init__(self, seconds: float, done: int, total: int, took: float) -> None:
         each = took / done
+        if done <= total:
+            solved, rest = f"{done} of {total} steps", f"so that all of them take about {each * total:.2g} s"
+        else:
+            solved, rest = f"{done} steps", "and there are more: steps that cannot be solved are halved"
         super().__init__(
-            f"choosing mesh and steps does not come to an end within the time limit of {seconds:g} s: {done} of {total} steps "
-            f"are solved, {each:.2g} s each, so that all of them take about {each * total:.2g} s",
-            f"allow more time (time_limit={_round_up(4 * each * total)}), or ask for less accuracy",
+            f"choosing mesh and steps does not come to an end within the time limit of {seconds:g} s: {solved} are solved, "
+            f"{each:.2g} s each, {rest}",
+            f"allow more time (time_limit={_round_up(4 * each * max(done, total))}), or ask for less accuracy",
         )
 
 

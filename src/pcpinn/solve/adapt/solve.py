@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from ...mesh.mesh import Mesh
 from ...problem.problem import Problem
 from ...problem.shape_base import SpaceTime
 from ...progress import Progress
-from ...solution.folder import finish_run, read_mesh_arrays, settle_run
+from ...solution.folder import discard_run, finish_run, missing_parents, read_mesh_arrays, settle_run
 from ...solution.no_answer import NoAnswer
 from ...solution.reference import Reference, compare
 from ...solution.solution import Solution
@@ -70,6 +69,7 @@ def solve_adaptively(
     for key, why in _NOT_READ.items():
         if f"run.{key}" in settings.asked:
             raise PcpinnError(f"{key} has no effect here: {why}", f"leave {key} out, or fix everything: accuracy=None")
+    problem.refuse_unknown(problem.domain.boundary_names)
     refuse_ill_posed(problem)
     x = sample_points(problem, _POINTS)
     check_start(problem, x)
@@ -102,6 +102,7 @@ def solve_adaptively(
     doubt = doubtful(problem)
     if doubt is not None:
         own.progress.note(f"this may have no answer: {doubt.sentence}; {doubt.remedy}")
+    made = missing_parents(out)
     own.begin(first)
     if resume and out is not None and (out / "mesh.safetensors").exists():
         begun = read_mesh_arrays(out / "mesh.safetensors")
@@ -114,7 +115,7 @@ def solve_adaptively(
         raise  # what there is stays, to be resumed with more time
     except PcpinnError as error:
         if out is not None and not resume:
-            shutil.rmtree(out, ignore_errors=True)
+            discard_run(out, made)
         if isinstance(error, NotSolved | NotConverged):
             ill_posed = doubt is not None or (isinstance(error, NotSolved) and error.sensitive)
             found = (error.problem, error.remedy)
