@@ -37,9 +37,10 @@ def surrogate(network):
         pc.MLP(width=6, depth=2, features="none"),
         pc.TrunkBranch(width=6, depth=2, branch_width=5, branch_depth=1, features="none"),
         pc.TrunkBranch(width=6, depth=1, branch_depth=0, features="none"),
+        pc.TrunkBranch(width=6, depth=1, branch_width=5, branch_depth=1, features="none", sized=True),
         pc.TrunkSolve(width=6, depth=1, places=5, place_rows=2, coordinates=4, features="none"),
     ],
-    ids=["one", "branch", "linear", "solve"],
+    ids=["one", "branch", "linear", "sized", "solve"],
 )
 def written(request, tmp_path_factory):
     made = surrogate(request.param)

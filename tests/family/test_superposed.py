@@ -74,6 +74,29 @@ def test_what_is_affine_is_found():
     assert not made_affine(pc.Family(plate, f=basis, g=pc.Range(0.1, 10, log=True)))  # the network sees the logarithm
 
 
+def warm_bar(k, g, stiffness=2e11):
+    """Heat and displacement in SI units: rows of one are 1e11 times as large as those of the other."""
+    return pc.Problem(
+        pc.Rectangle((0, 0), (1, 1)),
+        fields=["T", "u"],
+        flux=lambda x, T, u: (k * T.grad, stiffness * (u.grad - 1e-5 * T.value)),
+        source=lambda x, T, u: (-1.0, None),
+        boundary={
+            "left": {"T": pc.Dirichlet(0.0), "u": pc.Dirichlet(0.0)},
+            "right": {"T": pc.Dirichlet(0.0), "u": pc.Neumann(0.0)},
+            "bottom": {"T": pc.Neumann(0.0), "u": pc.Neumann(0.0)},
+            "top": {"T": pc.Neumann(lambda x: g), "u": pc.Neumann(0.0)},
+        },
+    )
+
+
+def test_rows_of_small_units_count():
+    fixed, given = pc.Range(1, 2), torch.tensor(1.0, dtype=torch.float64)
+    assert made_affine(pc.Family(lambda g: warm_bar(given, g), g=fixed))
+    assert not made_affine(pc.Family(lambda k: warm_bar(k, given), k=fixed))
+    assert not made_affine(pc.Family(lambda g: warm_bar(given, g**2), g=fixed))
+
+
 def test_sums_are_the_direct_solutions(system, anchors):
     answers = superposition(system, anchors)
     z = system.family.scaled(system.family.sample(3, seed=1))

@@ -13,6 +13,9 @@ RECIPES = [
     MLP(width=5, depth=2),
     TrunkBranch(width=5, depth=2, features="none", branch_width=4, branch_depth=2),
     TrunkBranch(width=5, depth=2, features="none", branch_depth=0),
+    TrunkBranch(
+        width=5, depth=1, features="none", branch_depth=1, activation="sin", branch_activation="tanh", sized=True
+    ),
 ]
 
 
@@ -20,6 +23,10 @@ RECIPES = [
 def network(request):
     made = request.param.build_family(PLACE, 3, 0, torch.float64)
     made.output_scale = torch.tensor([0.7, 20.0], dtype=torch.float64)  # a unit for each output
+    if getattr(made, "sized", False):
+        with torch.no_grad():
+            for part in made.size_layer(made.theta):
+                part.normal_(0, 0.3, generator=torch.Generator().manual_seed(2))
     return made
 
 

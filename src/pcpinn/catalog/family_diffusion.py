@@ -50,11 +50,10 @@ def _entry(count: int, quick: dict[str, object], default: dict[str, object], ord
     )
 
 
-_ONE = {"cells": (10, 10), "degree": 2, "samples": 48, "sample": 3000, "time_limit": 20.0, "iterations": 120}
 FAMILIES.register(
     _entry(
         4,
-        _ONE | {"width": 18},
+        {"cells": (10, 10), "degree": 2, "time_limit": 20.0},
         {
             "cells": (10, 10),
             "degree": 4,

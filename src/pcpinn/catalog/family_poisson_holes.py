@@ -46,9 +46,7 @@ FAMILIES.register(
         fine={"size": 0.035, "degree": 4, "curvature": 5.0},
         queries={"quick": 24, "default": 100},
         presets={
-            "quick": {
-                "size": 0.08, "degree": 3, "samples": 8, "sample": 3000, "width": 18, "iterations": 120, "time_limit": 20.0,
-            },
+            "quick": {"size": 0.08, "degree": 3, "time_limit": 20.0},
             "default": {
                 "size": 0.05, "degree": 3, "curvature": 5.0, "samples": 24, "sample": 24_000, "width": 48, "depth": 4,
                 "iterations": 800, "time_limit": 300.0,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..errors import PcpinnError
 from ..precondition import LU, AutoILU
 from ..precondition.maps import HostSolver
 from ..precondition.protocol import LinearMap
+from .alike import matrix_is_the_same
 from .krylov import Products, conjugate_gradients, gmres
 from .system import System
 
@@ -108,18 +110,24 @@ class Anchors:
         if self.symmetric:
             self.symmetric = not bool(conjugate_gradients(A, self._nearest(self.z), right, self.steps)[1].any())
 
-    def inverse(self, A: Products, r: Tensor, z: Tensor, steps: int | None = None) -> Tensor:
-        """x (S, N) ~ A_s^-1 r_s for systems at scaled parameters z (S, K)."""
+    def inverse(self, A: Products, r: Tensor, z: Tensor, steps: int | None = None, enough: float = 0.0) -> Tensor:
+        """x (S, N) ~ A_s^-1 r_s for systems at scaled parameters z (S, K); GMRES may end where so much is left, relative."""
         count = steps or self.steps
         apply = self._nearest(z)
+        if self.exact:
+            return apply(r)
         if self.symmetric:
             return conjugate_gradients(A, apply, r, count)[0]
-        return gmres(A, apply, r, count, self.system.weights)
+        return gmres(A, apply, r, count, self.system.weights, enough)
 
     @property
     def exact(self) -> bool:
         """Whether P is the matrix of all parameters."""
-        return self._name == LU.name and self.system.one_matrix
+        return self._name == LU.name and self._of_one_matrix
+
+    @cached_property
+    def _of_one_matrix(self) -> bool:
+        return self.system.one_matrix or (self.system.linear and matrix_is_the_same(self.system))
 
     def solved(self, r: Tensor, z: Tensor) -> Tensor:
         """P^-1 r (S, N) for right sides at scaled parameters z (S, K)."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -10,13 +12,15 @@ from torch import Tensor
 from ..discretize.finite_elements import FiniteElements
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
+from ..mesh.meshing import Meshing
 from ..mesh.refine import refined
 from ..mesh.slab_mesh import AnyMesh
 from ..problem.shape_base import Domain
 from ..progress import Progress
+from ..solve.adapt.interfaces import Interfaces, interfaces_of
 from ..solve.adapt.inverses import Inverses
 from ..solve.adapt.level import Elements, Level
-from ..solve.adapt.wish import Wish, first_mesh
+from ..solve.adapt.wish import Wish
 from ..solve.build import make_mesh
 from ..solve.settings import Settings
 from .direct import direct_solution
@@ -25,31 +29,60 @@ from .family import Family
 _SHARE = 0.3  # of the accuracy that the discretisation may take
 _SOME = 4  # parameters at random, beside the middle and ends of ranges
 _MOST = {1: 20_000, 2: 12_000, 3: 12_000}  # degrees of freedom, by dimension
+_FEWEST = 300  # nodes: between fewer a network is anything
+_TIME, _LONGER = 0.1, 6.0  # of the time limit that is spent on it; how much longer the next mesh takes
 
 
-def choose_mesh(family: Family, settings: Settings, progress: Progress) -> tuple[AnyMesh, Settings]:
+def choose_mesh(
+    family: Family,
+    settings: Settings,
+    progress: Progress,
+    seconds: Callable[[], float] = lambda: 0.0,
+    limit: float = math.inf,
+) -> tuple[AnyMesh, Settings]:
     """The mesh that was asked for; or, for a steady family and an accuracy, one refined until that is within reach.
 
-    Returns the settings with the degree that goes with it.
+    Returns the settings with what goes with it: the degree, and planes at which slopes jump for all parameters.
+
+    Args:
+        family: the problems.
+        settings: of a run.
+        progress: told what was tried.
+        seconds: since the beginning.
+        limit: of the whole run.
     """
     wish, base = Wish(settings), family.base
     accuracy = settings.run.accuracy
     if accuracy is None or not wish.adaptable or base.domain.has_time or isinstance(base.domain, Mesh):
         return make_mesh(base, settings), settings
     settings = wish.settings(base.domain.dimension).with_recipe("network", settings.network)
-    mesh = first_mesh(base, settings)
+    interfaces = _interfaces(family)
+    mesh = interfaces.first_mesh(base, settings)
     elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
     shape = base.domain if isinstance(base.domain, Domain) else None
     while True:
+        began = seconds()
         worst = max(_error(family, mu, mesh, elements) for mu in _tried(family))
         size = FiniteElements(base, mesh, elements.degree, element=elements.element).size
         progress.note(
             f"{size} degrees of freedom: discretisation error at most {worst:.1e} at {len(_tried(family))} parameters"
         )
         grown = size * 2**mesh.dimension
-        if worst <= _SHARE * accuracy or grown > _MOST[mesh.dimension]:
+        longer = seconds() + _LONGER * (seconds() - began)
+        good = worst <= _SHARE * accuracy
+        enough = mesh.dimension > 1 or size >= _FEWEST
+        if (good and enough) or grown > _MOST[mesh.dimension] or (longer > _TIME * limit and enough):
+            planes = interfaces.kinks(mesh)
+            if any(planes) and isinstance(settings.mesh, Meshing):
+                settings = settings.with_recipe("mesh", replace(settings.mesh, kinks=planes))
             return mesh, replace(settings, asked={**settings.asked, "mesh.degree": elements.degree})
         mesh = refined(mesh, shape)
+
+
+def _interfaces(family: Family) -> Interfaces:
+    """Planes at which coefficients jump for all parameters, as two at random show; those that move are none."""
+    first, second = (interfaces_of(family.at(mu)).planes for mu in family.sample(2, seed=2))
+    return Interfaces(first) if first == second else Interfaces()
 
 
 def _tried(family: Family) -> list[Tensor]:

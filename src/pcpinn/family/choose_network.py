@@ -25,6 +25,7 @@ from .parameters import Distribution
 from .recipe import NETWORK, Sampled, Spanned, Superposed
 from .reduced import reduced_equations
 from .settled import FEWEST, THRICE, Answers, choose_at, snapshots
+from .sizes import sizes_of
 from .span import Span, span_of
 from .superposed import grouped, units
 from .superposition import Superposition, answers_are_affine, linear_part_is_affine, superposition
@@ -35,7 +36,9 @@ FEW = 8  # parameters up to which one perceptron sees them all
 _USUAL = 5e-3  # accuracy that a width is chosen for where none is asked for
 _LEFT = 0.3  # of the accuracy: what the least number of functions leaves
 _UNITS = 2.5  # hidden units for each of these functions, of which no network has fewer
-_UNITS_FEW = 10.0  # the same where functions are few: each of them has all details of the answers
+_UNITS_FEW = 10.0  # the same where functions, or parameters, are few: each function has all details of the answers
+_FEW_FUNCTIONS = 32
+_WAVES = 4.0  # sines for each function, where these fit well: they have the frequencies of the answers, and each costs its time
 _UNTRAINED = 8.0  # of what functions leave: units that leave more than this untrained are too few for so few functions
 _UNITS_PER_AXIS = 5.0  # at least: one unit varies along one direction alone
 _WIDTHS = 48, 640
@@ -115,15 +118,13 @@ def with_loss(choice: Choice, system: System) -> Choice:
     if not free:
         return choice
     if not answers_are_affine(system):
-        few = system.family.count <= FEWEST and not isinstance(settings.network, TrunkBranch)
-        many = isinstance(settings.network, TrunkBranch)
-        if not (many or few) or asks_for(settings, "optimiser"):
+        if asks_for(settings, "optimiser"):
             return choice
         shared = {k: getattr(settings.loss, k) for k in Sampled.schema().keys() & Spanned.schema().keys() - {"samples"}}
-        if few:
+        if system.family.count <= FEWEST:
             shared |= {"snapshots": _FEW_SNAPSHOTS[system.family.count], "samples": 16}
         spanned = settings.with_recipe("loss", Spanned(**shared))
-        return Choice(spanned, choice.why, otherwise=choice if few else None)
+        return Choice(spanned, choice.why, otherwise=None if isinstance(settings.network, TrunkBranch) else choice)
     keys = {k: getattr(settings.loss, k) for k in Superposed.schema()}
     return Choice(_factorised(settings.with_recipe("loss", Superposed(**keys)), system), choice.why)
 
@@ -293,19 +294,26 @@ def _with_span(
     if asks_for(settings, "network"):
         settings = _optimised(_asked(settings, span), system.family.count)
         own = settings.network
+        scale = sizes_of(system, span.z, span.u, span.usual) if getattr(own, "sized", False) else None
         units = first_units(system, span, _seen_by(system, settings), own.width, (own.activation,), settings.run.seed)
-        return Choice(settings, choice.why, replace(span, units=units))
+        return Choice(settings, choice.why, replace(span, units=units, scale=scale))
     left, most = _LEFT * asked, min(_WIDTHS[1], len(system.nodes.points) // _POINTS)
-    each = max(_UNITS_FEW, _UNITS_PER_AXIS * system.form.mesh.dimension) if few else _UNITS
+    detailed = few or span.count <= _FEW_FUNCTIONS
+    each = max(_UNITS_FEW, _UNITS_PER_AXIS * system.form.mesh.dimension) if detailed else _UNITS
     width = min(max(math.ceil(each * span.count), _WIDTHS[0]), most)
     plain = settings.with_recipe("network", replace(NETWORK, width=width, depth=1))
     units = first_units(system, span, _seen_by(system, plain), width, _ACTIVATIONS, settings.run.seed)
     fewest = min(
         len(points) for _, _, points in grouped(system)
     )  # of all fields: one with few nodes is anything between them
-    while few and units.left > _UNTRAINED * left and 2 * width <= min(most, fewest // _POINTS):
+    while detailed and units.left > _UNTRAINED * left and 2 * width <= min(most, fewest // _POINTS):
         width *= 2
         units = first_units(system, span, _seen_by(system, plain), width, _ACTIVATIONS, settings.run.seed)
+    fewer = min(width, max(math.ceil(_WAVES * span.count), _WIDTHS[0]))
+    if units.activation == "sin" and fewer < width:
+        waves = first_units(system, span, _seen_by(system, plain), fewer, ("sin",), settings.run.seed)
+        if waves.left <= _UNTRAINED * left:
+            width, units = fewer, waves
     span, activation = replace(span, units=units), units.activation
     if span.reduced is not None:
         sizes = span.reduced.sizes_of()
@@ -319,12 +327,14 @@ def _with_span(
         )
         return Choice(_optimised(settings.with_recipe("network", trunk), system.family.count), why, span)
     one = settings.asked.get("optimiser") == GaussNewton.name or _are_numbers(system) or linear_part_is_affine(system)
+    span = replace(span, scale=sizes_of(system, span.z, span.u, span.usual))
     recipe = TrunkBranch(
         width=width,
         depth=1,
         features="none",
         initialisation="spread",
         activation=activation,
+        sized=span.scale is not None,
         branch_width=_branch_width(system.family.count, len(span.z), settings.loss.snapshots),
         branch_activation=_ACTIVATIONS[0],
         branch_depth=1 if one else 2,
@@ -337,5 +347,5 @@ def _with_span(
     why = (
         f"answers at {len(span.z)} parameters have {span.count} functions of the place in common, which leave {span.left:.0e} "
         f"of them: {width} units are trained for these, then a branch for their coordinates ({enters})"
-    )
+    ) + ("" if span.scale is None else ". Sizes of answers vary over powers of ten, and have a factor of their own")
     return Choice(_optimised(settings.with_recipe("network", recipe), system.family.count), why, span)

@@ -29,6 +29,7 @@ from .loss import corrected
 from .nodal import NodalNetwork
 from .superposition import superposition
 
+_ENOUGH = 3e-3  # of a correction, whose size is all that is asked for
 _BATCH_ENTRIES = 4_000_000  # degrees of freedom of all samples of a batch
 
 
@@ -124,9 +125,9 @@ class Estimator:
     def _errors(self, z: Tensor) -> dict[str, Tensor]:
         (coarse, P, nodal), (fine, Q, _) = self._coarse, self._fine
         v = nodal.values(z)
-        here = corrected(coarse, P, v, z, damped=False)
+        here = corrected(coarse, P, v, z, damped=False, enough=_ENOUGH)
         w = self._fine_nodal.values(z)
-        there = corrected(fine, Q, w, z, damped=False)
+        there = corrected(fine, Q, w, z, damped=False, enough=_ENOUGH)
         raised = self._raised(here.whole)
         return {
             "total": there.errors,

@@ -50,7 +50,7 @@ class FittedLoss(SpannedLoss):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._first_ridge = RIDGE
-        self.patience = PATIENCE if self.family.count <= FEWEST else 0  # many go on learning from new samples
+        self.patience = PATIENCE if self.family.count == 1 else 0  # more go on learning from new samples
         self.round = _LOOK * self._steps
         if len(self._shapes) != 2:
             raise PcpinnError(

@@ -50,8 +50,15 @@ def conjugate_gradients(A: Products, P: Apply, r: Tensor, steps: int) -> tuple[T
     return x, bad
 
 
-def gmres(A: Products, P: Apply, r: Tensor, steps: int, weights: Tensor) -> Tensor:
-    """x (S, N) with the smallest ||P^-1 (r - A x)|| in the norm of weights (N,) over a Krylov space."""
+def gmres(A: Products, P: Apply, r: Tensor, steps: int, weights: Tensor, enough: float = 0.0) -> Tensor:
+    """x (S, N) with the smallest ||P^-1 (r - A x)|| in the norm of weights (N,) over a Krylov space.
+
+    Args:
+        A, P, r: systems.
+        steps: the most.
+        weights: of the norm.
+        enough: what may be left of the norm, relative; steps end there.
+    """
     w = P(r)
     beta = _norm(w, weights)
     basis = [w / beta.clamp(min=_TINY)[:, None]]
@@ -70,6 +77,9 @@ def gmres(A: Products, P: Apply, r: Tensor, steps: int, weights: Tensor) -> Tens
         if not bool((size > _FULL * whole).any()):
             steps, H = k + 1, H[:, : k + 2, : k + 1]
             break  # nothing is left that these steps have not seen: with P of this very matrix after one
+        if enough and k + 1 < steps and bool((_left(H[:, : k + 2, : k + 1]) <= enough).all()):
+            steps, H = k + 1, H[:, : k + 2, : k + 1]
+            break
     # A Krylov space that is full before its time leaves columns of rounding: they are damped away.
     right = r.new_zeros(len(r), steps + 1)
     right[:, 0] = beta
@@ -78,6 +88,12 @@ def gmres(A: Products, P: Apply, r: Tensor, steps: int, weights: Tensor) -> Tens
     Q, R = torch.linalg.qr(tall)
     y = torch.linalg.solve_triangular(R, (Q[:, : steps + 1].mT @ right[:, :, None]), upper=True)
     return torch.einsum("sk,ksn->sn", y[:, :, 0], torch.stack(basis[:steps]))
+
+
+def _left(H: Tensor) -> Tensor:
+    """(S,) what the steps of matrices H (S, k + 1, k) leave of the first direction."""
+    Q, _ = torch.linalg.qr(H, mode="complete")
+    return Q[:, 0, -1].abs()
 
 
 def _norm(v: Tensor, weights: Tensor) -> Tensor:

@@ -52,7 +52,13 @@ class Corrections:
 
 
 def corrected(
-    system: System, anchors: Anchors, v: Tensor, z: Tensor, at_zero: bool = False, damped: bool = True
+    system: System,
+    anchors: Anchors,
+    v: Tensor,
+    z: Tensor,
+    at_zero: bool = False,
+    damped: bool = True,
+    enough: float = 0.0,
 ) -> Corrections:
     """Values v (S, N) corrected by Krylov steps; of a nonlinear family by one damped Newton step.
 
@@ -64,16 +70,19 @@ def corrected(
         z: (S, K) scaled parameters.
         at_zero: take the linear part of a nonlinear family.
         damped: shorten steps of Newton's method that are too long; if not, the target is the whole step.
+        enough: part of a correction that the steps may leave, for those who want to know its size alone.
     """
     mu = system.family.value(z)
     if anchors.answers is not None:
         target = whole = anchors.answers(z).to(v)
+    elif system.linear and anchors.exact:
+        target = whole = v - anchors.solved(system.residual(v, mu), z)
     elif system.linear or at_zero:
         A, at_rest = system.linearise_with(None, mu)
-        target = whole = v - anchors.inverse(A, A.apply(v) + at_rest, z)
+        target = whole = v - anchors.inverse(A, A.apply(v) + at_rest, z, enough=enough)
     else:
         A, residual = system.linearise_with(v, mu)
-        correction = anchors.inverse(A, residual, z)
+        correction = anchors.inverse(A, residual, z, enough=enough)
         target = whole = v - correction
         if damped:
             target = _damped(system, lambda r: anchors.inverse(A, r, z), v, correction, mu)

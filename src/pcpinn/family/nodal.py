@@ -11,6 +11,7 @@ from ..network.protocol import Network, Placed
 from ..network.trunk_branch import PlacedProduct, TrunkBranchNetwork
 
 _ROWS = 65_536
+_KEPT = 16_000_000  # numbers in a table of a trunk's functions
 
 
 class NodalNetwork:
@@ -23,6 +24,7 @@ class NodalNetwork:
 
     def __init__(self, network: Network, nodes: Nodes) -> None:
         self.network = network
+        self._kept: tuple[Tensor, Tensor] | None = None
         like = network.theta
         self.points = torch.as_tensor(nodes.points, dtype=like.dtype, device=like.device)
         self.point_of = torch.as_tensor(nodes.point_of, device=like.device)
@@ -36,16 +38,30 @@ class NodalNetwork:
     @torch.no_grad()
     def values(self, z: Tensor) -> Tensor:
         """(S, N) for scaled parameters (S, K)."""
-        grid = self.placed(z)
-        if len(z) == 1 and isinstance(self.network, OneSet):
+        if isinstance(self.network, TrunkBranchNetwork):
+            flat = self._combined(self.network, z.to(self.points))
+        elif len(z) == 1 and isinstance(self.network, OneSet):
             flat = self.network.query_one(z[0].to(self.points), self.points)
-        elif grid is None:
+        else:
             points = self.extended(z)
             flat = torch.cat([self.network(points[k : k + _ROWS]) for k in range(0, len(points), _ROWS)])
-        else:
-            flat = grid.values()
         at = flat.reshape(len(z), len(self.points), -1)
         return at[:, self.point_of, self.component_of].double()
+
+    def _combined(self, network: TrunkBranchNetwork, z: Tensor) -> Tensor:
+        """(S, M, outputs) of a trunk and a branch: the trunk's functions are kept from call to call, while their weights stay."""
+        theta = network.theta.detach()
+        hidden = torch.cat([part.flatten() for layer in network.layers(theta)[0] for part in layer])
+        if self._kept is None or not torch.equal(self._kept[0], hidden):
+            phi = network.hidden(theta, network.encode(self.points))
+            kept = phi if phi.numel() <= _KEPT else None
+            self._kept = None if kept is None else (hidden.clone(), kept)
+        else:
+            phi = self._kept[1]
+        c = network.head(theta, z)
+        if len(z) == 1:
+            return torch.addmm(c[0, :, -1], phi, c[0, :, :-1].T)[None] * network.output_scale
+        return (torch.einsum("mw,sow->smo", phi, c[..., :-1]) + c[:, None, :, -1]) * network.output_scale
 
     def nodes(self, z: Tensor) -> TensorNodes:
         """The degrees of freedom of all samples as those of one function on extended points."""

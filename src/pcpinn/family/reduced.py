@@ -14,10 +14,10 @@ from torch import Tensor
 
 from ..discretize.batches import Batch
 from ..network.trunk_solve import Reduced
+from .alike import right_side_is_affine
 from .assembly import Assembly
 from .sensed import apart
 from .span import Span
-from .superposition import right_side_is_affine
 
 _SAMPLES = 2048  # parameters at which coefficients are looked at
 _TRIED = 32  # of them, that tell whether it is of use

@@ -149,7 +149,8 @@ class SetUp:
         self.anchors.choose(loss.anchors, loss.anchor_target, self.settings.run.seed, values)
 
     def _choose(self, settings: Settings) -> AnyMesh:
-        mesh, self.own.settings = choose_mesh(self.family, settings, self.own.progress)
+        clock, whole = self.own.clock, _whole(settings)
+        mesh, self.own.settings = choose_mesh(self.family, settings, self.own.progress, lambda: clock.seconds, whole)
         return mesh
 
     def _check_memory(self, weights: int) -> None:
@@ -217,14 +218,19 @@ class SetUp:
     @property
     def whole(self) -> float:
         """Seconds of the whole run."""
-        run = self.settings.run
-        return _USUAL_LIMIT if math.isinf(run.time_limit) and run.accuracy is not None else run.time_limit
+        return _whole(self.settings)
 
     def _budget(self) -> Budget:
         """Of the set-up; what a run that goes on had done of it is in its record."""
         own = self.own
         before = read_run(own.folder).get("set_up") if own.resume and own.folder is not None else None
         return Budget(own.clock, self.whole, before if isinstance(before, dict) else None)
+
+
+def _whole(settings: Settings) -> float:
+    """Seconds of a run with these settings."""
+    run = settings.run
+    return _USUAL_LIMIT if math.isinf(run.time_limit) and run.accuracy is not None else run.time_limit
 
 
 def _about(anchors: Anchors) -> str:

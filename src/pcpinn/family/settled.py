@@ -90,7 +90,15 @@ def _again(system: System, anchors: Anchors, z: Tensor) -> Callable[[Tensor], tu
             return found.target, found.errors
 
         return newton
-    A, at_rest = system.linearise_with(None, system.family.value(z))
+    mu = system.family.value(z)
+    if anchors.exact and not system.one_matrix:
+
+        def exactly(u: Tensor) -> tuple[Tensor, Tensor]:
+            better = u - anchors.solved(system.residual(u, mu), z)
+            return better, system.relative(u - better, better)
+
+        return exactly
+    A, at_rest = system.linearise_with(None, mu)
 
     def linear(u: Tensor) -> tuple[Tensor, Tensor]:
         r = A.apply(u) + at_rest

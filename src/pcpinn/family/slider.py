@@ -86,11 +86,13 @@ def _layers(network: Any) -> dict[str, Any]:
     kind = "branch" if isinstance(network, TrunkBranchNetwork) else "one"
     trunk, rest = network.layers(theta) if isinstance(network, TrunkBranchNetwork) else (network.layers(theta), [])
     scale = network.output_scale.expand(network.outputs)
+    size = network.size_layer(theta) if isinstance(network, TrunkBranchNetwork) else None
     return {
         "kind": "solve" if isinstance(network, TrunkSolveNetwork) else kind,
         "trunk": [_layer(w, b) for w, b in trunk],
         "branch": [_layer(w, b) for w, b in rest],
         "scale": scale.tolist(),
+        "sizes": None if size is None else _layer(*size),
         "outputs": network.outputs,
     }
 

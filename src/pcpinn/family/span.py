@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from ..network.activations import ACTIVATIONS
 from ..network.trunk_solve import Reduced
+from .sizes import Sizes, factors
 from .superposition import Superposition
 from .system import System
 
@@ -49,6 +50,7 @@ class Span:
         z, u: (S, K), (S, N) the answers that it was made of.
         reduced: the equations in it, where a branch is to solve these.
         units: that a trunk begins with.
+        scale: the logarithm of sizes that coordinates are divided by, where answers vary over powers of ten.
     """
 
     V: Tensor
@@ -61,6 +63,7 @@ class Span:
     u: Tensor
     reduced: Reduced | None = None
     units: Units | None = None
+    scale: Sizes | None = None
 
     @property
     def count(self) -> int:
@@ -74,9 +77,13 @@ class Span:
         nothing = torch.zeros(self.count, dtype=torch.float64)
         return Superposition(nothing, torch.ones_like(nothing), torch.cat([torch.zeros_like(v[:1]), v]))
 
-    def weights(self, system: System, u: Tensor) -> Tensor:
-        """(S, F) what relative errors are to errors of coordinates, for answers (S, N)."""
-        size = system.sizes(u) / self.usual
+    def coordinates(self, z: Tensor, u: Tensor) -> Tensor:
+        """(S, r) of answers (S, N) at scaled parameters (S, K)."""
+        return u @ self.D / factors(self.scale, z.to(u), len(self.usual))[:, self.field_of]
+
+    def weights(self, system: System, z: Tensor, u: Tensor) -> Tensor:
+        """(S, F) what relative errors are to errors of coordinates, for answers (S, N) at scaled parameters (S, K)."""
+        size = system.sizes(u) / (self.usual * factors(self.scale, z.to(u), len(self.usual)))
         return 1 / size.clamp(min=LEAST)
 
 

@@ -96,6 +96,8 @@ class SpannedLoss(Loss):
         self._steps, self.round = steps, ROUND * steps
         self.fresh: list[float] = []
         self.trunk_error = float("inf")
+        components = torch.tensor([f.components for f in family.base.unknowns])
+        self._field_of_output = torch.arange(len(components)).repeat_interleave(components)
         self._random, self._seed = torch.Generator().manual_seed(seed), seed
         self._theta = self._first_weights(seed)
         like, K, r, fields = self._theta.data, family.count, span.count, len(span.usual)
@@ -117,7 +119,7 @@ class SpannedLoss(Loss):
         places = torch.as_tensor(self.system.nodes.points, dtype=torch.float64)
         sensing_layer(self.family, places, *layers[0], seed)
         layers[-1][0].mul_(_FIRST * self.span.sizes.cpu()[:, None])  # small coordinates begin with small ones
-        layers[-1][1].copy_((self.span.u @ self.span.D).mean(0))
+        layers[-1][1].copy_(self.span.coordinates(self.span.z, self.span.u).mean(0))
         return nn.Parameter(theta.to(self.network.theta))
 
     @property
@@ -161,6 +163,10 @@ class SpannedLoss(Loss):
         for (mine, mine_b), (its, its_b) in zip(own, hidden, strict=True):
             mine.copy_(its)
             mine_b.copy_(its_b)
+        size = self.network.size_layer(self.network.theta.detach())
+        if size is not None and self.span.scale is not None:
+            for mine, its in zip(size, self.span.scale, strict=True):
+                mine.copy_(its[self._field_of_output])
         M, at_zero = self._head
         W.copy_(M @ weight)
         b.copy_(M @ bias + at_zero)
@@ -193,7 +199,7 @@ class SpannedLoss(Loss):
         """Coordinates of answers (S, N); the oldest parameters of a full pool give way."""
         good = torch.isfinite(u).all(1)
         z, u = z.to(u.device)[good], u[good]
-        new = z, u @ self.span.D, self.span.weights(self.system, u)
+        new = z, self.span.coordinates(z, u), self.span.weights(self.system, z, u)
         room, wanted = len(self._pool[0]), self._drawn + len(u)
         if room < min(wanted, self.most):
             room = min(self.most, max(2 * room, wanted, 1024))

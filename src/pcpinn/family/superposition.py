@@ -12,12 +12,11 @@ import torch
 from torch import Tensor
 
 from ..errors import PcpinnError
+from .alike import matrix_is_the_same, right_side_is_affine
 from .anchors import Anchors
 from .settled import settled
 from .system import System
 
-_PAIRS = 4  # of parameters in whose middle the equations are looked at
-_ROUNDING = 1e-9
 _SETTLED = 1e-7  # relative size of the last correction: what is left after it is far less
 _GRID = 2000  # points of a distribution function
 
@@ -29,26 +28,7 @@ def answers_are_affine(system: System, seed: int = 0) -> bool:
 
 def linear_part_is_affine(system: System, seed: int = 0) -> bool:
     """The same of the linear part of a family that may be nonlinear."""
-    z = _with_middles(system, seed)
-    mu = system.family.value(z)
-    probe = torch.rand(system.size, generator=torch.Generator().manual_seed(seed + 1), dtype=torch.float64)
-    products = system.linearise(None, mu).apply(probe.to(system.device).expand(len(z), -1).contiguous())
-    same = (products - products[:1]).abs().max() <= _ROUNDING * products.abs().max()
-    return bool(same) and right_side_is_affine(system, seed)
-
-
-def right_side_is_affine(system: System, seed: int = 0) -> bool:
-    """Whether b is affine in z, as far as a few pairs of parameters show."""
-    b = system.right_side(system.family.value(_with_middles(system, seed))).unflatten(0, (3, _PAIRS))
-    return bool((b[2] - (b[0] + b[1]) / 2).abs().max() <= _ROUNDING * b.abs().max())
-
-
-def _with_middles(system: System, seed: int) -> Tensor:
-    """Pairs of scaled parameters and what is in the middle of each: firsts, seconds, middles (3 pairs, K)."""
-    generator = torch.Generator().manual_seed(seed)
-    first, second = 2 * torch.rand(2, _PAIRS, system.family.count, generator=generator, dtype=torch.float64) - 1
-    second[0] = -first[0]
-    return torch.cat([first, second, (first + second) / 2])
+    return matrix_is_the_same(system, seed) and right_side_is_affine(system, seed)
 
 
 @dataclass(frozen=True)

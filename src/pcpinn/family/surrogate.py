@@ -331,7 +331,7 @@ class Surrogate(Solution):
             raise PcpinnError(
                 "a loaded surrogate does not know its equations", "give family=, or set surrogate.family = family"
             )
-        if known.labels != self.parameters.labels or not torch.allclose(known.lower, self.parameters.lower):
+        if known.labels != self.parameters.labels or not _same_ranges(known, self.parameters):
             raise PcpinnError("this is a family of other parameters or ranges", "give the one that was trained")
         return known
 
@@ -350,6 +350,12 @@ class Surrogate(Solution):
         """Settings of a single problem with the same mesh and network, for what is asked of a solution."""
         own = Settings.from_dict(self.settings)
         return single_settings(own, self._single_network()).to_dict()
+
+
+def _same_ranges(one: Parameters, other: Parameters) -> bool:
+    """Ends of all ranges, and a place between them, which tells scales of magnitudes from others."""
+    places = torch.tensor([-1.0, 0.5, 1.0], dtype=torch.float64)[:, None].expand(-1, one.count)
+    return torch.allclose(one.value(places), other.value(places))
 
 
 def single_settings(own: Settings, network: Any) -> Settings:

@@ -31,6 +31,7 @@ class System(Protocol):
     """F(u, mu) = 0 for values u (S, N) at nodes and parameters mu (S, K)."""
 
     device: torch.device
+    constrained: Tensor  # degrees of freedom whose rows are conditions
     one_matrix: bool  # dF/du is known to be the same for all parameters, and b to be affine in scaled ones
 
     @property

@@ -30,7 +30,7 @@ def widened(network: N, width: int, seed: int) -> N:
     grown: DenseNetwork | TrunkBranchNetwork
     if isinstance(network, TrunkBranchNetwork):
         grown = TrunkBranchNetwork(
-            architecture, *box, network.numbers, network.branch, generator, dtype, network.bends_by
+            architecture, *box, network.numbers, network.branch, generator, dtype, network.bends_by, network.sized
         )
     elif isinstance(network, ParametricNetwork):
         grown = ParametricNetwork(architecture, *box, network.numbers, generator, dtype)
@@ -46,6 +46,10 @@ def widened(network: N, width: int, seed: int) -> N:
         _widen(branch[:-1], Branch[:-1])
         for own, larger in zip(branch[-1], Branch[-1], strict=True):
             _spread(own, larger, network.outputs)
+        for own, larger in zip(
+            network.size_layer(network.theta) or (), grown.size_layer(grown.theta) or (), strict=True
+        ):
+            larger.copy_(own)
     else:
         assert isinstance(grown, DenseNetwork)
         _widen(network.layers(network.theta), grown.layers(grown.theta))

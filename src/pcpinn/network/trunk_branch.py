@@ -22,10 +22,13 @@ from .query import propagated
 from .recipe import MLP, NETWORKS, Place
 
 _BRANCH_WIDTH = 32
+_POWERS = 3  # of each parameter, in the logarithm of the size of answers
 
 
 class TrunkBranchNetwork(BoxedNetwork):
     """Weights theta: hidden layers of the trunk, then all layers of the branch, whose outputs are the trunk's last layer.
+
+    A network that is `sized` has a factor exp(polynomial of the parameters) for each output beside it, whose weights come last.
 
     Args:
         architecture: of the trunk.
@@ -36,6 +39,7 @@ class TrunkBranchNetwork(BoxedNetwork):
         generator: of the first weights.
         dtype: of weights and values.
         bend: activation of the branch; that of the trunk if not given.
+        sized: whether outputs have a factor for their size.
     """
 
     frequencies: Tensor
@@ -52,16 +56,19 @@ class TrunkBranchNetwork(BoxedNetwork):
         generator: torch.Generator,
         dtype: torch.dtype = torch.float64,
         bend: str | None = None,
+        sized: bool = False,
     ) -> None:
         super().__init__(lower, upper, outputs, dtype)
-        self.architecture, self.numbers, self.branch = architecture, parameters, branch
+        self.architecture, self.numbers, self.branch, self.sized = architecture, parameters, branch, sized
         trunk = DenseNetwork(architecture, lower, upper, outputs, generator, dtype)
         self.trunk = (trunk,)  # in a tuple: its own weights, which are never used, are not among the network's
         self.register_buffer("frequencies", trunk.frequencies.clone())
         hidden, head = trunk.layer_shapes[:-1], trunk.layer_shapes[-1]
         self._trunk_shapes = hidden
         self._branch_shapes = self.shapes_of_branch(head[0] * (head[1] + 1))
-        theta = torch.empty(sum(o * i + o for o, i in (*hidden, *self._branch_shapes)), dtype=torch.float64)
+        self._size_shapes = [(outputs, _POWERS * parameters)] if sized else []
+        shapes = (*hidden, *self._branch_shapes, *self._size_shapes)
+        theta = torch.zeros(sum(o * i + o for o, i in shapes), dtype=torch.float64)
         for weight, bias in (*self.layers(theta)[0], *self.layers(theta)[1]):
             initialise_layer(weight, bias, architecture.initialisation, generator)
         self.theta = nn.Parameter(theta.to(dtype))
@@ -95,7 +102,15 @@ class TrunkBranchNetwork(BoxedNetwork):
     def layers(self, theta: Tensor) -> tuple[list[tuple[Tensor, Tensor]], list[tuple[Tensor, Tensor]]]:
         """Of the trunk (hidden ones) and of the branch."""
         at = sum(o * i + o for o, i in self._trunk_shapes)
-        return split_layers(theta[:at], self._trunk_shapes), split_layers(theta[at:], self._branch_shapes)
+        end = at + sum(o * i + o for o, i in self._branch_shapes)
+        return split_layers(theta[:at], self._trunk_shapes), split_layers(theta[at:end], self._branch_shapes)
+
+    def size_layer(self, theta: Tensor) -> tuple[Tensor, Tensor] | None:
+        """Weight (outputs, powers) and bias (outputs,) of the logarithm of sizes; None of a network without."""
+        if not self.sized:
+            return None
+        (layer,) = split_layers(theta[-sum(o * i + o for o, i in self._size_shapes) :], self._size_shapes)
+        return layer
 
     def encode(self, x: Tensor) -> Tensor:
         """What the trunk's first layer sees of places (..., d)."""
@@ -119,7 +134,8 @@ class TrunkBranchNetwork(BoxedNetwork):
         """c (..., outputs, width + 1) for scaled parameters (..., K)."""
         *inner, (weight, bias) = self.layers(theta)[1]
         a = _through(inner, z, self._bend.fused if fused else self._bend.value)
-        return nn.functional.linear(a, weight, bias).unflatten(-1, (self.outputs, -1))
+        c, size = nn.functional.linear(a, weight, bias).unflatten(-1, (self.outputs, -1)), self.size_layer(theta)
+        return c if size is None else c * nn.functional.linear(powers(z), *size).exp()[..., None]
 
     def combined(self, phi: Tensor, c: Tensor) -> Tensor:
         """(..., outputs) of phi (..., width) and c (..., outputs, width + 1)."""
@@ -157,13 +173,22 @@ class TrunkBranchNetwork(BoxedNetwork):
         seen, slopes = _swept(trunk, self.encode(x[:, K:]), activation, last_is_linear=False)
         inner, bends = _swept(branch, x[:, :K], self._bend, last_is_linear=True)
         c = nn.functional.linear(inner[-1], *branch[-1]).unflatten(-1, (self.outputs, -1))
-        chosen = c[torch.arange(len(x), device=x.device), component]  # (n, width + 1)
+        sizes = self.size_layer(self.theta)
+        size = x.new_ones(len(x), self.outputs)
+        size = size if sizes is None else nn.functional.linear(powers(x[:, :K]), *sizes).exp()
+        each = torch.arange(len(x), device=x.device)
+        chosen = (c * size[..., None])[each, component]  # (n, width + 1)
         phi = seen[-1]
         delta = chosen[:, :-1] * self.output_scale.expand(self.outputs)[component, None] * slopes[-1]
         weight_gradients(result[:, :at], trunk, seen[:-1], slopes[:-1], delta)
         one_hot = nn.functional.one_hot(component, self.outputs).to(x.dtype) * self.output_scale
         with_one = torch.cat([phi, torch.ones_like(phi[:, :1])], dim=1)
-        weight_gradients(result[:, at:], branch, inner, bends, (one_hot[:, :, None] * with_one[:, None, :]).flatten(1))
+        outer = ((one_hot * size)[:, :, None] * with_one[:, None, :]).flatten(1)
+        end = at + sum(o * i + o for o, i in self._branch_shapes)
+        weight_gradients(result[:, at:end], branch, inner, bends, outer)
+        if sizes is not None:
+            own = one_hot * (chosen * with_one).sum(1, keepdim=True)
+            result[:, end:] = torch.cat([(own[:, :, None] * powers(x[:, :K])[:, None]).flatten(1), own], 1)
         return result
 
     def copy_from(self, other: object) -> bool:
@@ -173,7 +198,7 @@ class TrunkBranchNetwork(BoxedNetwork):
             and type(other) is type(self)
             and other.architecture == self.architecture
             and (other.numbers, other.branch, other.outputs) == (self.numbers, self.branch, self.outputs)
-            and other.bends_by == self.bends_by
+            and (other.bends_by, other.sized) == (self.bends_by, self.sized)
             and all(torch.equal(getattr(other, k).cpu(), getattr(self, k).cpu()) for k in ("centre", "half_width"))
         )
         if same and isinstance(other, TrunkBranchNetwork):
@@ -247,6 +272,11 @@ class PlacedProduct:
         return torch.func.jvp(along, (theta,), (v,))[1]
 
 
+def powers(z: Tensor) -> Tensor:
+    """z, z^2, z^3 (..., 3 K) of scaled parameters (..., K): what the logarithm of sizes is linear in."""
+    return torch.cat([z**k for k in range(1, _POWERS + 1)], -1)
+
+
 def _through(layers: Sequence[tuple[Tensor, Tensor]], a: Tensor, activation: Any) -> Tensor:
     for w, c in layers:
         a = activation(nn.functional.linear(a, w, c))
@@ -275,11 +305,13 @@ class TrunkBranch(MLP):
         branch_depth: hidden layers of the network of the parameters; 0 for answers that are linear in them.
         branch_width: units in each of them; 32 if not given.
         branch_activation: of these units; that of the trunk if not given.
+        sized: a factor exp(polynomial of the parameters) for each output, for answers that vary over powers of ten.
     """
 
     branch_width: int | None = None
     branch_depth: int = 2
     branch_activation: str | None = None
+    sized: bool = False
 
     name: ClassVar[str] = "trunk-branch"
     positive: ClassVar[tuple[str, ...]] = ("width", "depth", "branch_width")
@@ -306,6 +338,5 @@ class TrunkBranch(MLP):
         generator = torch.Generator().manual_seed(seed)
         box = list(place.lower), list(place.upper)
         branch = self.branch_width or _BRANCH_WIDTH, self.branch_depth
-        return TrunkBranchNetwork(
-            self.architecture(place), *box, place.outputs, parameters, branch, generator, dtype, self.branch_activation
-        )
+        bend, sized, own = self.branch_activation, self.sized, self.architecture(place)
+        return TrunkBranchNetwork(own, *box, place.outputs, parameters, branch, generator, dtype, bend, sized)

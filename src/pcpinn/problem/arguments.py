@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 
 def takes_time(function: Callable[..., Any]) -> bool:
     """Whether the second parameter is called t."""
+    if isinstance(function, FunctionType) and not hasattr(function, "__wrapped__"):  # asked at every evaluation
+        code = function.__code__
+        return code.co_argcount > 1 and code.co_varnames[1] == "t"
     try:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # a function without a signature, such as torch.sin

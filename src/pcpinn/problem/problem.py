@@ -64,7 +64,7 @@ class Problem:
     name: str = "problem"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.domain, DomainLike):
+        if not isinstance(self.domain, Domain) and not isinstance(self.domain, DomainLike):
             raise PcpinnError(
                 f"the domain is {self.domain!r}, which is neither a shape nor a mesh",
                 "use shapes such as Rectangle((0, 0), (1, 1)), or read_mesh('file.msh')",

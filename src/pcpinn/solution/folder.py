@@ -243,6 +243,7 @@ def write_network(path: Path, network: AnyNetwork) -> None:
         kind = "trunk-solve" if isinstance(network, TrunkSolveNetwork) else "trunk-branch"
         facts = {"kind": kind, "architecture": network.architecture.to_dict(), "outputs": network.outputs}
         facts |= {"parameters": network.numbers, "branch": list(network.branch)}
+        facts |= {"bends_by": network.bends_by, "sized": network.sized}
         write_tensors(path, _arrays(network.state_dict()), facts)
     elif isinstance(network, DenseNetwork):
         facts = {"kind": "mlp", "architecture": network.architecture.to_dict(), "outputs": network.outputs}
@@ -309,7 +310,8 @@ def _of_family(
         network = ParametricNetwork(architecture, *box, outputs, numbers, *rest)
     else:
         made = TrunkSolveNetwork if metadata["kind"] == "trunk-solve" else TrunkBranchNetwork
-        network = made(architecture, *box, outputs, numbers, tuple(int(n) for n in metadata["branch"]), *rest)
+        more = metadata.get("bends_by"), bool(metadata.get("sized", False))
+        network = made(architecture, *box, outputs, numbers, tuple(int(n) for n in metadata["branch"]), *rest, *more)
     _take_units(network, state)
     network.load_state_dict(state)
     return network
