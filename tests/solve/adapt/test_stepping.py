@@ -68,7 +68,7 @@ def test_steps_that_cannot_be_solved_are_halved_where_they_are():
 
 
 def test_steps_that_run_off_are_not_said_to_be_solved():
-    """Water in dry soil: both its content and its flow flatten out where suction is large, and there is a solution far away, too."""
+    """Water in dry soil: content and flow flatten out where suction is large, and there is a solution far away, too."""
 
     def content(h):
         return 0.1 + 0.27 / (1 + (0.0335 * h) ** 2) ** 0.5

@@ -193,7 +193,7 @@ def _too_much(level: MarchLevel, new: tuple[Mesh, Steps], limits: Limits, confir
 
     The more may be taken where the level before is within its targets and needs to be confirmed, no more (`confirming`).
     """
-    mesh, steps = new
+    mesh, _ = new
     cells, more = mesh.cell_count / level.base.space.mesh.cell_count, _more(level, new)
     if level.finest.values.size * more > _VALUES * limits.memory / 4:
         return "memory"
