@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 import torch
 
-from pcpinn import Dirichlet, Interval, Natural, PcpinnError, Problem
+from pcpinn import Dirichlet, Initial, Interval, Natural, PcpinnError, Problem, Robin
 from pcpinn.problem.arguments import takes_time, with_time
 from pcpinn.problem.conditions import evaluate
 
@@ -78,3 +78,33 @@ def test_natural_conditions_take_the_time_before_the_normal():
 def test_a_field_may_be_called_t_where_there_is_no_time():
     problem = Problem(Interval(0, 1), lambda x, t: t.grad, fields="t", boundary={"left": Dirichlet(0.0)})
     assert problem.unknowns[0].name == "t"
+
+
+HEAT = {
+    "density": lambda x, u: u.value,
+    "flux": lambda x, u: u.grad,
+    "left": Dirichlet(0.0),
+    "initial": Initial(0.0),
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "wrong", "named"),
+    [
+        ("left", Dirichlet(lambda t: torch.sin(t)), "'left'"),
+        ("left", Robin(lambda t: 1 + t, 0.0), "'left'"),
+        ("left", Natural(lambda t, n, u: -u.value), "'left'"),
+        ("source", lambda t, u: -torch.sin(t), "source"),
+    ],
+)
+def test_the_time_alone_is_refused(what, wrong, named):
+    """It would be the place: sin(0) for sin(t) at the left end, without a word."""
+    given = HEAT | {what: wrong}
+    conditions = {name: given.pop(name) for name in ("left", "initial")}
+    with pytest.raises(PcpinnError, match=f"{named}.* called t"):
+        Problem(Interval(0, 1).over(0, 1), **given, boundary=conditions)
+
+
+def test_a_place_may_be_called_t_where_there_is_no_time():
+    problem = Problem(Interval(0, 1), flux=lambda t, u: u.grad, boundary={"left": Dirichlet(lambda t: t[0])})
+    assert not problem.over_time

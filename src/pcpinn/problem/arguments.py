@@ -7,17 +7,35 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from ..errors import PcpinnError
+
 
 def takes_time(function: Callable[..., Any]) -> bool:
     """Whether the second parameter is called t."""
+    return _parameters(function)[1:2] == ["t"]
+
+
+def refuse_time_first(function: object, what: str) -> None:
+    """Refuse a function over time whose first parameter is called t: it would be given the place.
+
+    Raises:
+        PcpinnError: which says how it is to be written.
+    """
+    if callable(function) and _parameters(function)[:1] == ["t"]:
+        raise PcpinnError(
+            f"the first parameter of {what} is called t, and it would be given the place x, not the time",
+            "the place comes first, then the time: lambda x, t: ... for values, lambda x, t, u: ... for source and flux",
+        )
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
     if isinstance(function, FunctionType) and not hasattr(function, "__wrapped__"):  # asked at every evaluation
         code = function.__code__
-        return code.co_argcount > 1 and code.co_varnames[1] == "t"
+        return list(code.co_varnames[: code.co_argcount])
     try:
-        names = list(inspect.signature(function).parameters)
+        return list(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # a function without a signature, such as torch.sin
-        return False
-    return names[1:2] == ["t"]
+        return []
 
 
 def with_time(function: Callable[..., Any], over_time: bool) -> Callable[..., Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from ..errors import PcpinnError, PcpinnWarning
+from .arguments import refuse_time_first
 from .conditions import Condition, Periodic, Pin, require_condition
 from .field import Field, as_fields
 from .shape_base import Domain
@@ -79,7 +80,19 @@ class Problem:
         object.__setattr__(self, "pins", (self.pins,) if isinstance(self.pins, Pin) else tuple(self.pins))
         for pin in self.pins:
             self._check_pin(pin)
+        if self.over_time:
+            for what, function in self._given_functions():
+                refuse_time_first(function, what)
         check_time(self.over_time, self.domain.has_time, self.density is not None, self.unknowns, self.conditions)
+
+    def _given_functions(self) -> Iterator[tuple[str, object]]:
+        """What it is, and the function or number, of all that is given by the user."""
+        yield from (("flux", self.flux), ("source", self.source), ("density", self.density))
+        for name, by_field in self.conditions.items():
+            for condition in by_field.values():
+                for given in vars(condition).values():
+                    for one in given if isinstance(given, list | tuple) else (given,):
+                        yield f"the condition on {name!r}", one
 
     def _check_pin(self, pin: Pin) -> None:
         components = self.field(pin.field or self.unknowns[0].name).components

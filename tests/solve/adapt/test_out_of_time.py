@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from pcpinn.solve.adapt.limits import Limits
 from pcpinn.solve.adapt.marches import TooLong
 from pcpinn.solve.adapt.pace import Pace, TooSlow
 from pcpinn.solve.adapt.sizes import Round, Size, next_size
+from pcpinn.solve.adapt.steps import AdaptedMarch
 from pcpinn.solve.afford import TooLarge
 from pcpinn.solve.march.march import WindowSolver
 from pcpinn.solve.newton import NotConverged
@@ -204,6 +206,9 @@ def test_a_second_level_that_confirms_the_first_may_take_more_of_the_time():
     assert limits.would_exceed(0.5)
     assert not limits.would_exceed(0.5, confirming=True)
     assert limits.would_exceed(0.8, confirming=True)
+    longer = Limits(limits.needed(0.8), clock=limits.clock)
+    assert not longer.would_exceed(0.79)
+    assert longer.would_exceed(0.81)
 
 
 def tried(*rounds):
@@ -356,3 +361,15 @@ def test_more_steps_than_were_planned_are_no_part_of_them():
     assert "25 steps are solved, 1.5 s each" in said
     assert "time_limit=200" in said
     assert "6 of 24 steps are solved" in str(TooLong(60.0, 6, 24, 12.0))
+
+
+def test_no_limit_is_advised_that_is_shorter_than_one_that_was_not_enough():
+    """Most of 300 s had gone by with steps that could not be solved; the rest of the level was short: "time_limit=200"."""
+    assert "time_limit=500" in TooLong(300.0, 10, 195, 2.0, before=193.0).remedy
+    assert "time_limit=4000" in TooLong(300.0, 10, 100, 100.0).remedy
+
+
+def test_a_plan_that_time_ended_says_what_one_more_level_needs():
+    plan = AdaptedMarch(None, None, None, 1.0, "time", needed=312.0)
+    assert marched._longer(plan) == "allow more time (time_limit=400), for finer cells and shorter steps"
+    assert marched._longer(replace(plan, needed=None)) is None

@@ -67,6 +67,31 @@ def test_steps_that_cannot_be_solved_are_halved_where_they_are():
     assert np.allclose(found.values[-1], 1.0)
 
 
+def test_steps_that_run_off_are_not_said_to_be_solved():
+    """Water in dry soil: content and flow flatten out where suction is large, and there is a solution far away, too."""
+
+    def content(h):
+        return 0.1 + 0.27 / (1 + (0.0335 * h) ** 2) ** 0.5
+
+    def flow(h):
+        full = 1 / (1 + (0.0335 * h) ** 2)
+        return 0.0092 * full**0.25 * (1 - (1 - full) ** 0.5) ** 2
+
+    problem = pc.Problem(
+        pc.Interval(0, 40).over(0, 225),
+        density=lambda x, h: content(h.value),
+        flux=lambda x, h: flow(h.value) * (h.grad + 1),
+        boundary={
+            "left": pc.Dirichlet(-1000.0),
+            "right": pc.Dirichlet(lambda x, t: -1000 + 925 * (1 - torch.exp(-t / 60))),
+            "initial": pc.Initial(-1000.0),
+        },
+    )
+    space = MarchSpace(problem, generate_mesh(pc.Interval(0, 40), cells=[20]), (0.0, 225.0), 1)
+    found = march_discrete(space, "radau", 3, np.linspace(0, 225, 3), halving=True)
+    assert -2000 < found.lowest[0] < -999
+
+
 def test_rates_are_those_of_the_polynomials():
     """Compared with differences, inside of steps and at the start."""
     mesh = generate_mesh(pc.Interval(0, 1), cells=[6])

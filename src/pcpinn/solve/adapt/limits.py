@@ -43,8 +43,12 @@ class Limits:
 
         A level that confirms a first one may leave less.
         """
-        most = (_CONFIRMING if confirming else _PLANNING) * self.seconds
-        return self.clock.seconds + ratio * (self.clock.seconds - self.since) > most
+        return self.needed(ratio, confirming) > self.seconds
+
+    def needed(self, ratio: float, confirming: bool = False) -> float:
+        """The time limit that such a level would fit into."""
+        part = _CONFIRMING if confirming else _PLANNING
+        return (self.clock.seconds + ratio * (self.clock.seconds - self.since)) / part
 
     @property
     def left(self) -> float:

@@ -36,7 +36,7 @@ from .interfaces import interfaces_of, pieces_of
 from .level import Elements
 from .limits import Limits
 from .march_error import march_distances
-from .marches import Marches, MarchPair, Steps
+from .marches import Marches, MarchPair, Steps, rounded_up
 from .moments import steps_that_see
 from .plan_file import MarchPlan
 from .sizes import Round, Size, first_width, next_size
@@ -127,7 +127,12 @@ def solve_over_time(
         fields = {name: error + unseen for name, error in errors.items()}
         limited = "mesh" if unseen > SAFE * wish.accuracy else coarser or adapted.limited_by or "network"
         took, since = limits.clock.seconds - since, limits.clock.seconds
-        verdict = judge(wish.accuracy, counted(problem, fields), limited)
+        verdict = judge(
+            wish.accuracy,
+            counted(problem, fields),
+            limited,
+            _longer(adapted) if limited == "time" and coarser is None else None,
+        )
         estimate = np.inf if verdict.estimate is None else verdict.estimate
         rounds.append(Round(size, estimate))
         dofs = adapted.level.base.space.size
@@ -209,6 +214,13 @@ def _units(problem: Problem, mesh: Mesh, width: int, pieces: PerAxis) -> dict[st
     units = {"network.depth": 1, "network.initialisation": "radial", "network.activation": "exp"}
     known = {"network.interfaces": pieces} if pieces else {}
     return {**units, "network.features": "none", "network.feature_count": 1, **sizes, **known}
+
+
+def _longer(adapted: AdaptedMarch) -> str | None:
+    """What to do where time ended the planning, if it is known how much would have been enough."""
+    if adapted.needed is None:
+        return None
+    return f"allow more time (time_limit={rounded_up(adapted.needed)}), for finer cells and shorter steps"
 
 
 def _named(size: Size) -> str:

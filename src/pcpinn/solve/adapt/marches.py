@@ -26,6 +26,8 @@ from .stepping import DiscreteMarch, march_discrete
 
 PLACES = np.array([0.0694, 0.33, 0.67, 0.9306])  # of a step where solutions are compared
 WEIGHTS = np.array([0.1739, 0.3261, 0.3261, 0.1739])
+_TO_TRAIN = 4  # times a level's seconds, for those that follow and for the network
+_AT_LEAST = 1.5  # times a time limit that was too short
 
 
 class TooLong(PcpinnError):
@@ -35,10 +37,12 @@ class TooLong(PcpinnError):
         seconds: the time limit.
         done, total: steps that are solved, and steps of the level; these are fewer where steps had to be halved.
         took: seconds that these took.
+        before: seconds that had gone by when the level began.
     """
 
-    def __init__(self, seconds: float, done: int, total: int, took: float) -> None:
+    def __init__(self, seconds: float, done: int, total: int, took: float, before: float = 0.0) -> None:
         each = took / done
+        needed = max(before + _TO_TRAIN * each * max(done, total), _AT_LEAST * seconds)
         if done <= total:
             solved, rest = f"{done} of {total} steps", f"so that all of them take about {each * total:.2g} s"
         else:
@@ -46,7 +50,7 @@ class TooLong(PcpinnError):
         super().__init__(
             f"choosing mesh and steps does not come to an end within the time limit of {seconds:g} s: {solved} are solved, "
             f"{each:.2g} s each, {rest}",
-            f"allow more time (time_limit={_round_up(4 * each * max(done, total))}), or ask for less accuracy",
+            f"allow more time (time_limit={rounded_up(needed)}), or ask for less accuracy",
         )
 
 
@@ -204,7 +208,7 @@ class Marches:
             nonlocal done
             done += 1
             if limits.overdue:
-                raise TooLong(limits.seconds, done, total, limits.clock.seconds - began)
+                raise TooLong(limits.seconds, done, total, limits.clock.seconds - began, began)
             self.progress.count("steps", done, total)
 
         with warnings.catch_warnings():
@@ -220,8 +224,8 @@ class Marches:
         return march_discrete(space, steps.scheme, steps.order + more, steps.times, told)
 
 
-def _round_up(seconds: float) -> int:
-    """To one digit, at least 10."""
+def rounded_up(seconds: float) -> int:
+    """Seconds of a time limit, to one digit, at least 10."""
     unit = 10 ** max(1, math.floor(math.log10(max(seconds, 10))))
     return math.ceil(seconds / unit) * unit
 

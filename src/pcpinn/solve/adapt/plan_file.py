@@ -95,6 +95,7 @@ class MarchPlan:
             "history": [list(row) for row in plan.history],
             "coarser": len(plan.coarser),
             "failed": [list(row) for row in plan.failed],
+            "needed": plan.needed,
         }
         _add_mesh(tensors, facts, "mesh", plan.mesh)
         for k, (mesh, steps) in enumerate(plan.coarser):
@@ -130,6 +131,7 @@ class MarchPlan:
                 for k in range(int(facts["coarser"]))
             ],
             [(int(count), float(t)) for count, t in facts["failed"]],
+            facts.get("needed"),
         )
 
 

@@ -30,6 +30,9 @@ _BY_KRYLOV = 1e-10
 _SHORTEST = 1e-10  # of the span: steps that are halved no more
 _GROWTH = 2.0  # from one step to the next, after one that had to be halved
 _TABLES = 8  # of interpolation that are kept
+_RAN_OFF = (
+    1e4  # times the size of a field at a step's start: where coefficients flatten out, far away is a solution, too
+)
 
 
 class StepFailed(PcpinnError):
@@ -221,6 +224,17 @@ def _by_krylov(matrix: WindowMatrix, inverse: Solve[Tensor], r: Tensor) -> Tenso
     return torch.from_numpy(found).to(r).view_as(r)
 
 
+def _ran_off(window: Window, U: Tensor) -> bool:
+    """Whether a field is larger by orders of magnitude than it was, and than what is prescribed.
+
+    Corrections relative to such values are small, and whole steps of Newton's method that overshot are said to have converged.
+    """
+    space, before = window.space, window.known[-1:].repeat(len(U), 1)
+    before[:, space.constrained] = torch.where(space.is_slave, before[:, space.constrained], window.prescribed)
+    size = window.sizes(before)
+    return bool((window.sizes(U) > _RAN_OFF * size)[size > 0].any())
+
+
 def _solve(window: Window, guess: Tensor, kept: dict[float, StageSolver]) -> Tensor | None:
     constant, length = window.space.form.constant, _length(window)
     refinement = 0 if constant else 1  # exact factors need none: Newton's second step is one
@@ -246,7 +260,7 @@ def _solve(window: Window, guess: Tensor, kept: dict[float, StageSolver]) -> Ten
             at_hand=at_hand,
             refresh=_STEPS if constant else _RELINEARISED,
         )
-        if not found.converged and not constant:
+        if not constant and (not found.converged or _ran_off(window, found.u)):
             found = newton(window, guess, invert, _TOLERANCE, _STEPS, damped=True)
         if not found.converged and not constant and timed_functions(window.space.problem):
 

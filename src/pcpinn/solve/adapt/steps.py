@@ -45,6 +45,7 @@ class AdaptedMarch:
         history: degrees of freedom, steps, and errors by space and by time, by level.
         coarser: meshes and steps of earlier levels, the coarsest first.
         failed: (steps, moment) of marches in which a step could not be solved.
+        needed: seconds of a time limit that one more level would fit into, where time ended the loop and that is known.
     """
 
     level: MarchLevel
@@ -55,6 +56,7 @@ class AdaptedMarch:
     history: list[tuple[int, int, float, float]] = field(default_factory=list)
     coarser: list[tuple[Mesh, Steps]] = field(default_factory=list)
     failed: list[tuple[int, float]] = field(default_factory=list)
+    needed: float | None = None
 
 
 def adapt_march(
@@ -81,7 +83,7 @@ def adapt_march(
     """
     history: list[tuple[int, int, float, float]] = []
     levels: list[MarchLevel] = []
-    part, limited, last_parts = LEAST_TRUST, None, (np.inf, np.inf)
+    part, limited, needed, last_parts = LEAST_TRUST, None, None, (np.inf, np.inf)
     failed: list[tuple[int, float]] = []
     marches, of = Marches(problem, elements, progress, limits), measure or OfMarchedFields()
     while True:
@@ -136,6 +138,8 @@ def adapt_march(
         refusals = [_too_much(level, wish, limits, confirming) for wish in wishes]
         if None not in refusals:
             limited = refusals[0]
+            if limited == "time":
+                needed = min(limits.needed(_more(level, wish), confirming) for wish in wishes)
             break
         limits.mark()
         mesh, steps = wishes[refusals.index(None)]
@@ -144,7 +148,7 @@ def adapt_march(
     last = levels[-1].base  # of the last level that was solved
     coarser = [(m.base.space.mesh, replace(steps, times=m.base.times)) for m in levels[:-1]]
     return AdaptedMarch(
-        levels[-1], last.space.mesh, replace(steps, times=last.times), part, limited, history, coarser, failed
+        levels[-1], last.space.mesh, replace(steps, times=last.times), part, limited, history, coarser, failed, needed
     )
 
 
@@ -189,14 +193,19 @@ def _too_much(level: MarchLevel, new: tuple[Mesh, Steps], limits: Limits, confir
 
     The more may be taken where the level before is within its targets and needs to be confirmed, no more (`confirming`).
     """
-    mesh, steps = new
-    cells = mesh.cell_count / level.base.space.mesh.cell_count
-    more = cells * (len(steps.times) - 1) / (len(level.base.times) - 1)
+    mesh, _ = new
+    cells, more = mesh.cell_count / level.base.space.mesh.cell_count, _more(level, new)
     if level.finest.values.size * more > _VALUES * limits.memory / 4:
         return "memory"
     return limits.exceeded(level.finer.space.size * cells, mesh.dimension) or (
         "time" if limits.would_exceed(more, confirming) else None
     )
+
+
+def _more(level: MarchLevel, new: tuple[Mesh, Steps]) -> float:
+    """How many times the work of a level one with this mesh and these steps would be."""
+    mesh, steps = new
+    return mesh.cell_count / level.base.space.mesh.cell_count * (len(steps.times) - 1) / (len(level.base.times) - 1)
 
 
 def shortened(steps: Steps, by_step: np.ndarray, too_large: float, far: bool) -> Steps:
