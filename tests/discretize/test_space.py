@@ -6,6 +6,7 @@ import torch
 from cases import BOXES, grid
 
 from pcpinn import Ball, Box, Disk, Field, Interval, Rectangle
+from pcpinn.discretize import space as space_module
 from pcpinn.discretize.batches import facet_batch
 from pcpinn.discretize.space import ScalarSpace, Space
 from pcpinn.mesh.generate import generate_mesh
@@ -194,3 +195,27 @@ def test_points_in_curved_tetrahedra_are_found():
     wrong = np.abs(space.interpolate(u, beyond) - beyond @ [1.0, 2.0, -1.0])
     assert np.mean(wrong < 1e-9) > 0.8
     assert wrong.max() < 0.25  # beside cells that could not be bent
+
+
+def test_points_beside_a_curved_wall_are_looked_for_in_few_cells(monkeypatch):
+    """Where no cell fits, those further and further away were tried one after the other."""
+    mesh = generate_mesh(Disk((0, 0), 1.0), size=0.08)
+    angle = np.linspace(0, 6, 50)
+    x = (1 + 1e-7) * np.column_stack([np.cos(angle), np.sin(angle)])
+    calls, own = [], space_module._inverse_map
+    monkeypatch.setattr(space_module, "_inverse_map", lambda *given: calls.append(1) or own(*given))
+    cells, X = ScalarSpace(mesh, 2).locate(x)
+    back = mesh.skfem.mapping().F(X[:, :, None], cells.astype(np.int32))[:, :, 0].T
+    assert len(calls) <= 25
+    np.testing.assert_allclose(back, x, atol=1e-9)
+    assert np.minimum(X.min(axis=0), 1 - X.sum(axis=0)).min() > -1e-4
+
+
+def test_points_of_slender_cells_are_found_among_all():
+    """Of cells 200 times as long as wide those with the nearest centroids are others."""
+    mesh = generate_mesh(Rectangle((0, 0), (1, 1)), cells=(3, 600))
+    x, _ = random_points(mesh)
+    found, X = ScalarSpace(mesh, 1).locate(x)
+    back = mesh.skfem.mapping().F(X[:, :, None], found.astype(np.int32))[:, :, 0].T
+    np.testing.assert_allclose(back, x, atol=1e-12)
+    assert np.minimum(X.min(axis=0), 1 - X.sum(axis=0)).min() > -1e-9

@@ -39,6 +39,23 @@ def test_a_strip_is_found_in_the_cells_that_hide_it_and_these_are_cut(cells):
     assert np.ptp(cut.mesh.nodes[cut.mesh.vertices][:, :, 0], axis=1).min() < 0.02
 
 
+def test_spots_are_found_though_hardly_a_line_meets_them():
+    at = torch.tensor(np.random.default_rng(3).uniform(0.1, 0.9, (10, 2)))
+
+    def source(x, u):
+        return torch.where(((x - at.to(x)) ** 2).sum(dim=1).min() < 0.003**2, 1.0, 0.0)
+
+    domain = Rectangle((0, 0), (1, 1))
+    sides = dict.fromkeys(("bottom", "left", "right", "top"), Dirichlet(0.0))
+    problem = Problem(domain, flux=lambda x, u: u.grad, source=source, boundary=sides)
+    mesh = generate_mesh(domain, cells=(8, 8))
+    X = Space(mesh, problem.unknowns, 3).quadrature.X
+    cut = resolved(mesh, coefficients(problem), X, most=10_000).mesh
+    corners = cut.nodes[cut.vertices]
+    near = np.linalg.norm(corners.mean(axis=1)[:, None] - at.numpy(), axis=2).argmin(axis=0)
+    assert np.ptp(corners[near], axis=1).max() < 0.02
+
+
 @pytest.mark.parametrize(
     "k",
     [

@@ -11,7 +11,7 @@ import skfem
 import torch
 from torch import Tensor
 
-from .curved_faces import curved_faces
+from .curved_faces import Faces, curved_faces
 from .space import ScalarSpace, Space
 
 _CHUNK_ENTRIES = 4_000_000  # numbers in the largest temporary of one chunk of cells
@@ -127,7 +127,7 @@ def cell_batches(space: Space, first: int = 0, end: int | None = None) -> Iterat
 def facet_batch(space: Space, facets: np.ndarray) -> Batch:
     """The given facets of a space's mesh, with outward normals."""
     if space.mesh.curved and space.mesh.dimension == 3:
-        return _on_curved_faces(space, facets)
+        return batch_on(space, curved_faces(space.mesh, facets, space.quadrature_order))
 
     def basis_of(scalar: ScalarSpace) -> skfem.FacetBasis:
         return skfem.FacetBasis(space.mesh.skfem, scalar.element, facets=facets, intorder=space.quadrature_order)
@@ -150,12 +150,12 @@ def facet_batch(space: Space, facets: np.ndarray) -> Batch:
     )
 
 
-def _on_curved_faces(space: Space, facets: np.ndarray) -> Batch:
-    faces = curved_faces(space.mesh, facets, space.quadrature_order)
+def batch_on(space: Space, faces: Faces) -> Batch:
+    """Facets of a space's mesh with points of their own."""
     made = {}
     for s in space.scalar:
         if id(s) not in made:
-            phi, dphi = s.tabulate(faces.X)  # (f, q, b), (f, q, b, 3)
+            phi, dphi = s.tabulate(faces.X)  # (f, q, b), (f, q, b, d)
             gradient = np.einsum("fqbk,kdfq->fqdb", dphi, faces.inverse)
             made[id(s)] = torch.from_numpy(np.concatenate([phi[:, :, None], gradient], axis=2))
     return Batch(

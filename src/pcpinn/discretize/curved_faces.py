@@ -18,15 +18,15 @@ _CORNERS = np.vstack([np.zeros(3), np.eye(3)])
 
 @dataclass(frozen=True)
 class Faces:
-    """Points of a rule on faces.
+    """Points of a rule on faces of tetrahedra, or on edges of triangles.
 
     Attributes:
         cells: (f,) the cell inside of each face.
-        X: (3, f, q) points in the reference cell.
-        x: (f, q, 3) points.
+        X: (d, f, q) points in the reference cell.
+        x: (f, q, d) points.
         dx: (f, q) weights.
-        normals: (f, q, 3) outward.
-        inverse: (3, 3, f, q) inverse Jacobian of the cell's map.
+        normals: (f, q, d) outward.
+        inverse: (d, d, f, q) inverse Jacobian of the cell's map.
     """
 
     cells: np.ndarray

@@ -18,6 +18,8 @@ from .quadrature import quadrature_of
 
 _BACK = 1e-9  # of the mesh: so near to a point its coordinates lead back
 _BESIDE = 0.3  # of a cell: further beside a curved one, its coordinates mean little
+_PAIRS = 2_000_000  # of points and cells at once
+_BULGE = 0.1  # of a cell: so far a bent side may leave the box of its nodes
 _BENT = 5  # curved tetrahedra that are tried for a point, of those that would fit best if they were straight
 
 
@@ -66,7 +68,8 @@ class ScalarSpace:
     def locate(self, x: np.ndarray, beside: float = 1e-10) -> tuple[np.ndarray, np.ndarray]:
         """Cell and reference coordinates (d, n) of points x (n, d); the least unfitting cell for a point outside the mesh.
 
-        Candidates are the cells with the nearest centroids; where none of them fits (graded or stretched meshes), more.
+        Candidates are the cells with the nearest centroids; where none of them fits (graded or stretched meshes), all whose
+        boxes contain the point; of curved solids more of the nearest.
 
         Args:
             x: points.
@@ -74,12 +77,46 @@ class ScalarSpace:
         """
         cells, reference, inside = self._locate(x, 24)
         missing = np.flatnonzero(inside < -beside)
+        if not (self.mesh.curved and self.mesh.dimension == 3):
+            self._among_all(x, missing, cells, reference, inside)
+            return cells, reference
         for candidates, most in ((200, len(x)), (2000, 2000)):
             if not 0 < len(missing) <= most:  # thousands of misses are points outside the mesh, not hard cases
                 break
             cells[missing], reference[:, missing], fit = self._locate(x[missing], candidates)
             missing = missing[fit < -beside]
         return cells, reference
+
+    def _among_all(
+        self, x: np.ndarray, missing: np.ndarray, cells: np.ndarray, reference: np.ndarray, inside: np.ndarray
+    ) -> None:
+        """Cells and coordinates of some points (n, d), by their rows, where a cell fits better than those known; in place.
+
+        Cells are tried whose boxes contain the points: beside a curved wall, where no cell fits, that is hardly one.
+        """
+        lower, upper = self._boxes
+        step = max(1, _PAIRS // len(lower))
+        for start in range(0, len(missing), step):
+            rows = missing[start : start + step]
+            there = np.all((x[rows, None] >= lower) & (x[rows, None] <= upper), axis=2)
+            at, tried = np.nonzero(there)
+            if not len(at):
+                continue
+            X = _inverse_map(self.mesh.skfem.mapping(), x[rows[at]].T[:, :, None], tried)
+            fit = _inside(X)
+            order = np.lexsort((fit, at))
+            last = order[np.flatnonzero(np.diff(at[order], append=-1))]  # the best of each point
+            better = last[fit[last] > inside[rows[at[last]]]]
+            own = rows[at[better]]
+            cells[own], reference[:, own], inside[own] = tried[better], X[:, better], fit[better]
+
+    @cached_property
+    def _boxes(self) -> tuple[np.ndarray, np.ndarray]:
+        """(c, d) each: lower and upper corners of boxes around the cells, with some room for bent sides."""
+        corners = self.mesh.nodes[self.mesh.cells]
+        lower, upper = corners.min(axis=1), corners.max(axis=1)
+        room = (_BULGE if self.mesh.curved else 1e-9) * (upper - lower).max(axis=1, keepdims=True)
+        return lower - room, upper + room
 
     def outside(self, x: np.ndarray, beside: float = 1e-6) -> np.ndarray:
         """(n,) which points (n, d) lie in no cell, nor beside one by a part of it.

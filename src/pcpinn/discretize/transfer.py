@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -55,10 +57,10 @@ def slopes(space: Space, u: np.ndarray) -> np.ndarray:
     return np.stack([np.sqrt(np.einsum("cq,cqd->d", space.quadrature.dx, gradients(space, k, u) ** 2)) for k in of])
 
 
-def variations(space: Space, u: np.ndarray) -> np.ndarray:
+def variations(space: Space, u: np.ndarray, components: Iterable[int]) -> np.ndarray:
     """(c q, d) how much u (N,) varies along each axis at the points of quadrature: parts of 1, the mean over components."""
     total = np.zeros((space.quadrature.dx.size, space.mesh.dimension))
-    for k in range(space.components):
+    for k in components:
         part = (np.abs(gradients(space, k, u)) * space.quadrature.dx[:, :, None]).reshape(total.shape)
         total += part / np.maximum(part.sum(axis=0), np.finfo(float).tiny)
     return total / np.maximum(total.sum(axis=0), np.finfo(float).tiny)

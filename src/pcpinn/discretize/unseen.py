@@ -1,7 +1,8 @@
 """What coefficients do between the points of quadrature: cells in which they vary unseen, and points where jumps cross.
 
 A strip of another material that is thinner than a cell may lie between the points of every rule on that cell, whatever its
-degree. So source and flux at some states are looked at along lines through each cell, far more densely than any rule does.
+degree. So source and flux at some states are looked at along lines through each cell, far more densely than any rule does, and
+at very many places beside these: a spot hardly ever lies on a line.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ _STATES = 2  # of the size of the data
 _ACROSS = 4  # lines from side to side of each cell, beside its edges
 _PLACES = (12, 500)  # along each of them: least, most
 _POINTS = 60_000  # in all, if that is enough for the least
+_SCATTERED = {1: 100_000, 2: 1_000_000, 3: 1_000_000}  # values at places beside the lines, in all cells, by dimension
 _CHUNK = 200_000  # points at once
 TURN = (
     0.1  # of the size of a coefficient in a cell: by so much it turns back along a line, or leaves what the rule sees
@@ -138,7 +140,8 @@ def unseen_values(
     """(m, v) bool: which values vary in a cell, unseen by a rule with reference points X (d, q).
 
     They do where they are far from the polynomial through the rule's points, and either turn back along a line, as across a
-    strip, or leave the range that the rule sees in this cell and its neighbours. A single jump through cells is seen.
+    strip, or leave the range that the rule sees in this cell and its neighbours, or that of the lines, as in a spot. A single
+    jump through cells is seen.
     """
     cells = np.arange(mesh.cell_count) if cells is None else cells
     floor = _floor(values, mesh)
@@ -146,21 +149,26 @@ def unseen_values(
     if not len(cells):
         return result
     lines = lines_through(mesh.dimension, len(cells), seed, inside)
-    predict = polynomial(X, lines.reshape(len(lines), -1))  # (l s, q)
+    on_lines = int(np.prod(lines.shape[1:]))
+    count = _SCATTERED[mesh.dimension] // (mesh.cell_count * len(floor))
+    beside = _scattered(mesh.dimension, count, seed, inside)
+    at = np.concatenate([lines.reshape(len(lines), -1), beside], axis=1)
+    predict = polynomial(X, at)  # (s, q)
     low, high = ranges(values, mesh, X, cells)
     step = max(1, _CHUNK // len(predict))
     for start in range(0, len(cells), step):
         part = slice(start, start + step)
         own = cells[part]
         rule = values(at_places(mesh, own, X)).reshape(len(own), X.shape[1], -1)
-        dense = values(at_places(mesh, own, lines.reshape(len(lines), -1))).reshape(len(own), -1, rule.shape[-1])
+        dense = values(at_places(mesh, own, at)).reshape(len(own), -1, rule.shape[-1])
         size = np.maximum(np.abs(dense).max(axis=1), np.abs(rule).max(axis=1))
         size = np.where(size > floor, size, np.inf)
         misfit = np.abs(dense - np.einsum("sq,cqv->csv", predict, rule)).max(axis=1)
-        along = dense.reshape(len(own), *lines.shape[1:], -1)
+        along = dense[:, :on_lines].reshape(len(own), *lines.shape[1:], -1)
         turns = (np.abs(np.diff(along, axis=2)).sum(axis=2) - np.ptp(along, axis=2)).max(axis=1)
         beyond = np.maximum(dense.max(axis=1) - high[part], low[part] - dense.min(axis=1)) - 0.5 * np.ptp(rule, axis=1)
-        result[part] = (misfit > MISFIT * size) & (np.maximum(turns, beyond) > TURN * size)
+        islands = np.ptp(dense, axis=1) - np.ptp(dense[:, :on_lines], axis=1)
+        result[part] = (misfit > MISFIT * size) & (np.maximum.reduce([turns, beyond, islands]) > TURN * size)
     return result
 
 
@@ -249,6 +257,12 @@ def lines_through(d: int, cells: int, seed: int, inside: float = INSIDE) -> np.n
     part[:, 0], part[:, -1] = 0.0, 1.0
     at = ends[:, :1] * (1 - part)[..., None] + ends[:, 1:] * part[..., None]  # (l, s, d + 1)
     return np.moveaxis(at[..., 1:], -1, 0)
+
+
+def _scattered(d: int, count: int, seed: int, inside: float) -> np.ndarray:
+    """(d, count) points of the reference cell at random."""
+    at = np.random.default_rng(seed + 2).dirichlet(np.ones(d + 1), size=count)
+    return np.asarray((inside + (1 - (d + 1) * inside) * at)[:, 1:].T)
 
 
 def polynomial(X: np.ndarray, at: np.ndarray) -> np.ndarray:

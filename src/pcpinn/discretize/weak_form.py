@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -10,7 +10,8 @@ import numpy as np
 from torch import Tensor
 
 from ..problem.problem import Problem
-from .batches import Batch, carrying, cell_batches, facet_batch
+from .batches import Batch, batch_on, carrying, cell_batches, facet_batch
+from .edge_pieces import BrokenEdges, broken_edges, edges_in_pieces
 from .integrand import Integrand
 from .pointwise import BoundaryFlux, Pointwise
 from .space import Space
@@ -60,7 +61,25 @@ class WeakForm:
         for name in self.problem.conditions:
             flux = BoundaryFlux(self.problem, name)
             if name not in self.not_facets and not flux.vanishes:
-                yield flux, carrying(facet_batch(self.space, self.space.mesh.facets(name)), self.coefficients)
+                for batch in self._on_facets(name):
+                    yield flux, carrying(batch, self.coefficients)
+
+    def _on_facets(self, boundary: str) -> Iterator[Batch]:
+        """The facets of a boundary; edges along which the flux jumps apart, in pieces."""
+        facets, broken = self.space.mesh.facets(boundary), self._broken.get(boundary)
+        if broken is None:
+            yield facet_batch(self.space, facets)
+            return
+        whole = np.delete(facets, broken.rows)
+        if len(whole):
+            yield facet_batch(self.space, whole)
+        order = self.space.quadrature_order
+        yield batch_on(self.space, edges_in_pieces(self.space.mesh, facets[broken.rows], broken.breaks, order))
+
+    @cached_property
+    def _broken(self) -> Mapping[str, BrokenEdges]:
+        plain = self.space.mesh.dimension == 2 and not self.problem.over_time and self.coefficients is None
+        return broken_edges(self.problem, self.space.mesh) if plain else {}
 
     def parts(self) -> Iterator[tuple[Integrand, Batch]]:
         """All that is integrated, and where."""

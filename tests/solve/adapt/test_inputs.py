@@ -1,12 +1,16 @@
 """Inputs of a network to an accuracy."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 import pcpinn as pc
 from pcpinn.mesh.generate import generate_mesh
-from pcpinn.solve.adapt.inputs import resolved
+from pcpinn.solve.adapt.inputs import inputs_of, resolved
+from pcpinn.solve.adapt.inverses import Inverses
+from pcpinn.solve.adapt.level import Elements, Level
 from pcpinn.solve.method import METHODS
 from pcpinn.solve.settings import resolve
 
@@ -26,6 +30,34 @@ def test_waves_that_nodes_cannot_tell_are_left_out(cells, high, count):
     assert (found.feature_high, found.feature_count) == (high, count)
     shortest = 2 / 2.0 ** (found.feature_high + 2)  # of waves, in coordinates from -1 to 1, with 2 for all
     assert shortest >= min(2.5 * 2 / (2 * min(cells)), 1 / 16)
+
+
+def test_listed_waves_that_nodes_cannot_tell_are_left_out():
+    mesh = generate_mesh(pc.Rectangle((0, 0), (1, 3)), cells=(4, 40))
+    own = resolve(METHODS.find("pcpinn"), False, {"features": "list", "frequencies": ((3.1, 19.0, 21.0), (40.0, 70.0))})
+    found = resolved(own.with_recipe("mesh", replace(own.mesh, degree=2)), mesh).network
+    assert found.frequencies == ((3.1, 19.0), (40.0,))  # 2.5 nodes for each wave, of 8 and 80
+
+
+def level_of(problem, u):
+    """A level whose solutions interpolate u (n, d) -> (n, C)."""
+    mesh = generate_mesh(problem.domain, cells=(8, 8))
+    coarse, fine = Elements(2).on(problem, mesh), Elements(3).on(problem, mesh)
+    at = [u(f.unknown_nodes)[np.arange(f.size), f.unknown_components] for f in (coarse, fine)]
+    return Level(coarse, at[0], fine, at[1], Inverses(fine))
+
+
+def test_components_that_are_rounding_give_no_features():
+    """Seepage along a channel: the velocity across it is zero, and its noise was taken for waves, which nodes could not tell."""
+    sides = {name: pc.Dirichlet(0.0) for name in ("left", "right", "bottom", "top")}
+    problem = pc.Problem(pc.Rectangle((0, 0), (1, 1)), fields={"u": 2}, flux=lambda x, u: u.grad, boundary=sides)
+
+    def flow(noise):
+        return lambda x: np.column_stack([np.sin(3 * x[:, 1]), noise * np.random.default_rng(0).normal(size=len(x))])
+
+    without, rounding, much = (inputs_of(problem, level_of(problem, flow(s)), 1e-3) for s in (0.0, 1e-9, 1e-2))
+    assert rounding == without
+    assert much != without
 
 
 def test_other_features_stay():

@@ -24,7 +24,7 @@ def found(u, domain):
     mesh = generate_mesh(domain, size=domain.extent / 30)
     coarse, fine = Elements(2).on(problem, mesh), Elements(3).on(problem, mesh)
     level = Level(coarse, u(coarse.space.scalar[0].nodes), fine, u(fine.space.scalar[0].nodes), Inverses(fine))
-    return standing_out(problem, level), inputs_of(problem, level)
+    return standing_out(problem, level, np.ones(1, dtype=bool)), inputs_of(problem, level, 1e-3)
 
 
 @pytest.mark.parametrize("domain", [pc.Rectangle((0, 0), (2, 1)), HOLE], ids=["box", "hole"])

@@ -242,7 +242,7 @@ class Trainer:
             "certify": False,
             "scales": scales(level.units, self.problem, float(np.sqrt(level.fine.space.quadrature.dx.sum()))),
             **degree_of(level),
-            **inputs_of(self.problem, level),
+            **inputs_of(self.problem, level, wish.accuracy),
             **singular_points(self.problem, level.mesh, self.kinks),
             **({"kinks": self.kinks} if self.kinks else {}),
         }

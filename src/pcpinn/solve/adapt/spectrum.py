@@ -23,20 +23,25 @@ _COUNT = 4  # along an axis
 _INSIDE = 0.5  # of the length of a line that must be inside, in one piece
 
 
-def standing_out(problem: Problem, level: Level) -> PerAxis:
-    """Frequencies along each axis, in radians per unit, that much of the solution has; empty where there are none."""
+def standing_out(problem: Problem, level: Level, counted: np.ndarray) -> PerAxis:
+    """Frequencies along each axis, in radians per unit, that much of the solution has; empty where there are none.
+
+    `counted` (C,) says which components are looked at.
+    """
     domain = problem.domain
     if not isinstance(domain, Domain):
         return ()
     lower, upper = (np.asarray(b, dtype=float) for b in level.mesh.bounds)
-    result = tuple(_along(domain, level, axis, lower, upper) for axis in range(len(lower)))
+    result = tuple(_along(domain, level, counted, axis, lower, upper) for axis in range(len(lower)))
     return result if any(result) else ()
 
 
-def _along(domain: Domain, level: Level, axis: int, lower: np.ndarray, upper: np.ndarray) -> tuple[float, ...]:
+def _along(
+    domain: Domain, level: Level, counted: np.ndarray, axis: int, lower: np.ndarray, upper: np.ndarray
+) -> tuple[float, ...]:
     extent = float(upper[axis] - lower[axis])
     waves = np.arange(0, _MOST, 1 / _FINE)  # along the domain
-    power = _power(domain, level, axis, lower, upper, 2 * np.pi * waves / extent)
+    power = _power(domain, level, counted, axis, lower, upper, 2 * np.pi * waves / extent)
     if power is None:
         return ()
     found: list[float] = []
@@ -54,9 +59,15 @@ def _along(domain: Domain, level: Level, axis: int, lower: np.ndarray, upper: np
 
 
 def _power(
-    domain: Domain, level: Level, axis: int, lower: np.ndarray, upper: np.ndarray, frequencies: np.ndarray
+    domain: Domain,
+    level: Level,
+    counted: np.ndarray,
+    axis: int,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    frequencies: np.ndarray,
 ) -> np.ndarray | None:
-    """Of the solution at frequencies (f,), over lines along an axis and all components; None where no line is long enough."""
+    """Of the solution at frequencies (f,), over lines along an axis and components; None where no line is long enough."""
     random = np.random.default_rng(axis)
     lines = 1 if len(lower) == 1 else _LINES
     grid = np.repeat(random.uniform(lower, upper, (lines, 1, len(lower))), _PLACES, axis=1)
@@ -70,7 +81,7 @@ def _power(
     used = weights > 0
     values[used] = level.fine.interpolate(level.better, grid[used])
     size = np.sqrt((values**2 * weights[..., None]).sum(axis=(0, 1)))
-    values = values * weights[..., None] / np.maximum(size, 1e-12 * size.max() + 1e-300)
+    values = counted * values * weights[..., None] / np.maximum(size, 1e-12 * size.max() + 1e-300)
     waves = np.exp(1j * frequencies[:, None] * (s - s[0]))
     return np.asarray((np.abs(np.einsum("fs,lsc->flc", waves, values)) ** 2).sum(axis=(1, 2)))
 
