@@ -1,5 +1,7 @@
 """Families from training to queries, against direct solves that the training has not seen."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -99,6 +101,16 @@ def test_points_and_parameters_go_together(trained):
     for wrong in ((x, family.sample(3)), ([[0.1, 0.2]], mu[0]), (x, None), (x, {"a": 5.0, "k": 1.0})):
         with pytest.raises(pc.PcpinnError):
             surrogate(*wrong)
+
+
+def test_points_outside_are_told_once(trained):
+    _, surrogate, _ = trained
+    again = copy.copy(surrogate)
+    again._warned = False
+    with pytest.warns(pc.PcpinnWarning, match="1 of 2 points lie outside the domain"):
+        again([[0.5], [1.5]], [0.0, 1.0])
+    again([[1.5]], [0.0, 1.0])
+    torch.func.vmap(lambda x: surrogate(x[None], torch.tensor([0.0, 1.0]))[0])(torch.rand(3, 1))
 
 
 def test_queries_in_single_precision(trained):

@@ -22,7 +22,7 @@ CHOICES = {"cells": (4, 4), "degree": 2, "device": "cpu"}
 SIDES = ("left", "right", "bottom", "top")
 
 
-def plate(mu, wind=0.0, bent=0.0, turned=0.0, even=0.0):
+def plate(mu, wind=0.0, bent=0.0, turned=0.0, even=0.0, sink=0.0):
     """Conductivity by the exponential of waves, a Robin condition with a coefficient; perhaps what is not elliptic."""
 
     def flux(x, u):
@@ -34,7 +34,7 @@ def plate(mu, wind=0.0, bent=0.0, turned=0.0, even=0.0):
     return pc.Problem(
         pc.Rectangle((0, 0), (1, 1)),
         flux=flux,
-        source=lambda x, u: wind * u.grad[0] - 1 - mu[3] - bent * mu[3] ** 2,
+        source=lambda x, u: wind * u.grad[0] + sink * u.value - 1 - mu[3] - bent * mu[3] ** 2,
         boundary=dict.fromkeys(("left", "bottom", "right"), pc.Dirichlet(0.0)) | {"top": top},
     )
 
@@ -79,8 +79,9 @@ def test_what_is_not_elliptic_is_found(more):
     assert not is_elliptic(other, span, 0)
 
 
-def test_with_all_cells_and_rows_it_is_galerkins_method():
-    system, span = made(plates())
+@pytest.mark.parametrize("sink", [0.0, 30.0])  # one that no parameter changes
+def test_with_all_cells_and_rows_it_is_galerkins_method(sink):
+    system, span = made(plates(sink=sink))
     cells = sum(len(batch.dx) for _, batch in system.parts if batch.normals is None)
     reduced = reduced_equations(system, span, cells + 1, span.count, 0)
     z = system.family.scaled(system.family.sample(5, seed=9))

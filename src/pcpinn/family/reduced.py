@@ -1,8 +1,8 @@
 """The equations of an elliptic family in the span of its answers, as weights of a branch that solves (network/trunk_solve.py).
 
-Cells are put into groups. In each, the derivative of source and flux by value and gradient is taken as one matrix E times a
-number a(z), the mean over the group; tested with the functions of the span it gives a small matrix of few rows. What a(z) is,
-units learn from the problem's functions alone: no answer takes part in it.
+Cells are put into groups. In each, the derivative of source and flux by value and gradient is taken as a matrix C that does not
+change and one matrix E times a number a(z), means over the group; tested with the functions of the span E gives a small matrix
+of few rows. What a(z) is, units learn from the problem's functions alone: no answer takes part in it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ _SAMPLES = 2048  # parameters at which coefficients are looked at
 _TRIED = 32  # of them, that tell whether it is of use
 _LOOK = 64  # groups for that
 _REST = 0.1  # of a derivative: what one matrix times a number may leave
+_STILL, _NEGATIVE = (
+    1e-9,
+    1e-6,
+)  # of a derivative: samples that differ by less do not; eigenvalues that are none but for rounding
 _STEPS, _BATCH, _RATE = 1500, 256, 0.02  # of the units' fit, by Adam
 _UNLEARNT = 0.5  # of the deviation of log a: what a unit may leave of it
 _SMALL = 0.02  # deviation of log a that does not matter
@@ -92,20 +96,38 @@ def is_elliptic(system: Assembly, span: Span, seed: int) -> bool:
         return False
     family = system.family
     J = coefficients(system, grouped_cells(system, _LOOK), family.scaled(family.sample(_TRIED, seed=_SEED + seed)))
-    E, a = _split(J)
-    rest = (J - a[..., None, None] * E).flatten(2).norm(dim=2)
+    C, E, a = _split(J)
+    rest = (J - C - a[..., None, None] * E).flatten(2).norm(dim=2)
     size = J.flatten(2).norm(dim=2)
     live = size.amax(0) > 1e-9 * size.max()
     skew = (J - J.mT).abs().max() > 1e-9 * J.abs().max()
-    positive = bool((a[:, live] > 0).all()) and bool((torch.linalg.eigvalsh(E[live]) > -1e-9 * size.max()).all())
+    positive = bool((a[:, live] > 0).all())
+    for part in (C, E):
+        least, whole = torch.linalg.eigvalsh(part[live])[:, 0], part[live].abs().amax((1, 2))
+        positive &= bool((least > -_NEGATIVE * torch.maximum(whole, _NEGATIVE * size.amax(0)[live])).all())
     return positive and not skew and float((rest / size.clamp(min=1e-300))[:, live].mean()) <= _REST
 
 
-def _split(J: Tensor) -> tuple[Tensor, Tensor]:
-    """E (groups, n, n), the mean over samples, and numbers a (S, groups) with J ~ a E."""
-    E = J.mean(0)
-    square = (E**2).sum((1, 2)).clamp(min=1e-300)
-    return E, (J * E).sum((2, 3)) / square
+def _split(J: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """C and E (groups, n, n) and numbers a (S, groups) with J ~ C + a E: E is how samples differ, C what all of them have.
+
+    Of a E as much is in all samples as leaves C without negative eigenvalues, so that numbers are positive, and C is zero where
+    samples are multiples of each other.
+    """
+    M, n = J.mean(0), J.shape[-1]
+    off = (J - M).flatten(2)
+    values, vectors = torch.linalg.eigh(torch.einsum("sgi,sgj->gij", off, off) / len(J))
+    E = vectors[..., -1].unflatten(-1, (n, n))
+    E = (E + E.mT) / 2
+    E = E * torch.where(E.diagonal(dim1=1, dim2=2).sum(1) < 0, -1.0, 1.0)[:, None, None]
+    still = values[:, -1] <= _STILL**2 * (M**2).sum((1, 2))
+    E = torch.where(still[:, None, None], M, E)
+    w, V = torch.linalg.eigh((M + M.mT) / 2)
+    scaled = V * torch.where(w > _STILL * w[:, -1:], w.clamp(min=1e-300).rsqrt(), 0.0)[:, None]
+    largest = torch.linalg.eigvalsh(scaled.mT @ E @ scaled)[:, -1]
+    shared = torch.where(largest > 0, 1 / largest.clamp(min=1e-300), 0.0)
+    b = (off * E.flatten(1)).sum(2) / (E**2).sum((1, 2)).clamp(min=1e-300)
+    return M - shared[:, None, None] * E, E, b + shared
 
 
 def reduced_equations(
@@ -128,10 +150,13 @@ def reduced_equations(
     family = system.family
     groups = grouped_cells(system, places)
     z = family.scaled(family.sample(samples, seed=_SEED + seed))
-    E, a = _split(torch.cat([coefficients(system, groups, some) for some in z.split(_TRIED)]))
+    C, E, a = _split(torch.cat([coefficients(system, groups, some) for some in z.split(_TRIED)]))
     live = ((E**2).sum((1, 2)) > 1e-20 * (E**2).sum((1, 2)).max()).nonzero()[:, 0]
     G = torch.zeros(places, rows, span.count, dtype=torch.float64, device=system.device)
     rest = torch.zeros(span.count, span.count, dtype=torch.float64, device=system.device)
+    everywhere = torch.arange(groups.count, device=system.device)
+    for K in _matrices(system, span, groups, C, everywhere):
+        rest += K
     for k, (K, usual) in enumerate(zip(_matrices(system, span, groups, E, live), a[:, live].mean(0), strict=True)):
         values, vectors = torch.linalg.eigh(K)
         best = vectors[:, -rows:] * values[-rows:].clamp(min=0).sqrt()

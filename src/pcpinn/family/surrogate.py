@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..errors import PcpinnError
+from ..errors import PcpinnError, PcpinnWarning
 from ..invert.nodal_files import nodal_u
 from ..network.parametric import OneSet
 from ..problem.mapped import MappedProblem
@@ -31,6 +32,7 @@ from .family import Family, Parameters
 from .slider import write_slider
 
 _REFINE_ITERATIONS = 40
+_BESIDE = 1e-6  # of a side of the box: rounding
 Precision = Literal["float64", "float32"]
 
 
@@ -85,6 +87,7 @@ class Surrogate(Solution):
                 f"points have shape {tuple(points.shape)}, expected (n, {self.mesh.dimension})",
                 "give one row per point",
             )
+        self._warn_outside(points)
         z = z[None] if z.ndim == 1 else z
         rows = max(len(points), len(z))
         if len(points) not in (1, rows) or len(z) not in (1, rows):
@@ -315,6 +318,21 @@ class Surrogate(Solution):
                 f"precision={precision} is for one set of parameters, and a network that is trained",
                 "leave precision out",
             )
+
+    def _warn_outside(self, points: Tensor) -> None:
+        """Once, about points (n, d) beside the box that the domain lies in: a query has no time to look at walls and holes."""
+        if self._warned:
+            return
+        lower, upper = (torch.as_tensor(b).to(points) for b in self.mesh.bounds)
+        slack, x = _BESIDE * (upper - lower), points.detach()
+        try:
+            count = int(((x < lower - slack) | (x > upper + slack)).any(1).sum())
+        except RuntimeError:  # inside torch.func, where nobody can look
+            return
+        if count:
+            self._warned = True
+            text = f"{count} of {len(x)} points lie outside the domain, where the values mean nothing"
+            warnings.warn(text, PcpinnWarning, stacklevel=3)
 
     def _here(self, mu: Any) -> Solution:
         return self.at(self.parameters.middle if mu is None else mu)
