@@ -237,3 +237,23 @@ def test_an_answer_far_from_that_of_a_nonlinear_problem_is_told():
 
     found = certify(replace(solution, network=Far()), problem)
     assert found.estimate == pytest.approx(49, rel=0.02)
+
+
+def test_time_as_a_coordinate_is_looked_at_on_a_mesh_of_space():
+    """Sources and data that take the time from the place: x[1]."""
+
+    def u(x):
+        return torch.sin(torch.pi * x[0]) * torch.cosh(torch.pi * x[1] / 2)
+
+    problem = Problem(
+        Interval(0.0, 1.0, name="ends").over(0.0, 1.0, coordinate=True),
+        flux=lambda x, v: v.grad,
+        source=lambda x, v: -0.75 * torch.pi**2 * u(x),
+        boundary={name: Dirichlet(u) for name in ("ends", "initial", "final")},
+    )
+    sizes = {"cells": 6, "steps": 6, "order": 2, "degree": 2, "width": 12, "depth": 1, "iterations": 30}
+    solution = solve(problem, {"accuracy": None, "time": "slabs", "scheme": "galerkin", "device": "cpu", **sizes})
+    x = np.random.default_rng(0).uniform(0, 1, (300, 2))
+    right = u(torch.from_numpy(x.T)).numpy()
+    true = np.linalg.norm(solution(x) - right) / np.linalg.norm(right)
+    assert solution.errors["estimate"] == pytest.approx(true, rel=0.3)

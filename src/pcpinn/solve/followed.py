@@ -96,12 +96,12 @@ def looked_at(problem: Problem, space: Space, states: Tensor | None = None, fitt
 
 
 def _moments(problem: Problem, mesh: Mesh) -> list[float]:
-    """Times at which points of a mesh of space alone are looked at."""
-    if not problem.over_time or mesh.dimension == problem.domain.dimension:
+    """Times at which points of a mesh of space alone are looked at, also where the problem takes time for a coordinate."""
+    if mesh.dimension == problem.domain.dimension:
         return []
     start, end = (float(b[-1]) for b in problem.domain.bounds)  # type: ignore[attr-defined]
     every = start + (end - start) * (np.arange(_MOMENTS) + 0.437) / _MOMENTS
-    return [*every.tolist(), *burst_moments(problem, mesh)]
+    return [*every.tolist(), *(burst_moments(problem, mesh) if problem.over_time else [])]
 
 
 def work_in_cells(form: WeakForm, u: np.ndarray | None) -> np.ndarray:
