@@ -7,6 +7,7 @@ import torch
 import pcpinn as pc
 from pcpinn.discretize.edge_pieces import broken_edges
 from pcpinn.discretize.finite_elements import FiniteElements
+from pcpinn.discretize.window import MarchSpace
 from pcpinn.mesh.generate import generate_mesh
 
 START, END = 0.3437, 0.3931  # of the side, and as angles of the rim
@@ -60,3 +61,38 @@ def test_a_coefficient_that_jumps_is_found_and_smooth_data_are_not():
     assert set(broken(pc.Robin(lambda x: 1 + on_part(x[0]), 1.0))) == {"top"}
     assert not broken(pc.Neumann(lambda x: torch.sin(9 * x[0])))
     assert not broken(pc.Neumann(1.0))
+
+
+def test_over_time():
+    """Also where the flux is switched on late, and where time is a coordinate of the mesh."""
+    switched = pc.Neumann(lambda x, t: torch.where(t > 0.6, on_part(x[0]), 0.0 * x[0]))
+    problem = pc.Problem(
+        pc.Rectangle((0, 0), (1, 1)).over(0, 1),
+        density=lambda x, u: u.value,
+        flux=lambda x, u: u.grad,
+        boundary={
+            "top": switched,
+            "initial": pc.Initial(0.0),
+            **dict.fromkeys(("left", "right", "bottom"), pc.Dirichlet(0.0)),
+        },
+    )
+    mesh = generate_mesh(pc.Rectangle((0, 0), (1, 1)), size=0.3)
+    form = MarchSpace(problem, mesh, (0.0, 1.0), 3).form
+    x = form.space.unknown_nodes
+    zero = torch.zeros((2, form.size), dtype=torch.float64)
+    early, late = form.residual(np.array([0.3, 0.9]), zero, zero).numpy()
+    exact = END**2 - START**2 + (END**3 - START**3) / 3
+    assert -late @ (x[:, 0] * x[:, 1]) == pytest.approx(exact, rel=1e-9)
+    assert np.abs(early).max() < 1e-14
+    assert set(broken_edges(problem, mesh)) == {"top"}
+
+    rod = pc.Problem(
+        pc.Interval(0, 1).over(0, 1, coordinate=True),
+        flux=lambda x, u: torch.stack([u.grad[0], -u.value]),
+        boundary={
+            "right": pc.Neumann(lambda x: on_part(x[1])),
+            "left": pc.Dirichlet(0.0),
+            "initial": pc.Dirichlet(0.0),
+        },
+    )
+    assert set(broken_edges(rod, generate_mesh(rod.domain, size=0.2))) == {"right"}

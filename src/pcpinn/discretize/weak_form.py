@@ -78,7 +78,7 @@ class WeakForm:
 
     @cached_property
     def _broken(self) -> Mapping[str, BrokenEdges]:
-        plain = self.space.mesh.dimension == 2 and not self.problem.over_time and self.coefficients is None
+        plain = self.space.mesh.dimension == 2 and self.coefficients is None
         return broken_edges(self.problem, self.space.mesh) if plain else {}
 
     def parts(self) -> Iterator[tuple[Integrand, Batch]]:

@@ -81,8 +81,8 @@ class Problem:
         for pin in self.pins:
             self._check_pin(pin)
         if self.over_time:
-            for what, function in self._given_functions():
-                refuse_time_first(function, what)
+            for what, given in self._given_functions():
+                refuse_time_first(given, what)
         check_time(self.over_time, self.domain.has_time, self.density is not None, self.unknowns, self.conditions)
 
     def _given_functions(self) -> Iterator[tuple[str, object]]:
