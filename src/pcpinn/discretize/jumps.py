@@ -113,12 +113,21 @@ def slope_values(problem: Problem) -> Values:
     return values
 
 
+def source_values(problem: Problem) -> Values:
+    """(m, d) -> (m, C) the source, at one state of the size of the data."""
+    pointwise = Pointwise(problem, strong=True)
+    state = data_states(problem, sample_points(problem, 1))[:1]
+    return lambda x: pointwise.evaluate(torch.from_numpy(x), state.expand(len(x), -1, -1))[..., 0].numpy()
+
+
 def followed_values(problem: Problem) -> Values:
-    """(m, d) -> (m, v) what meshes follow: coefficients that make slopes jump, over time those of all densities too, as they are
-    inside the span of time."""
+    """(m, d) -> (m, v) what meshes follow: coefficients that make slopes jump; in steady problems sources too, which rules
+    on cells that they jump in integrate badly; over time the coefficients of all densities, as they are inside the span of time.
+    """
     slopes = slope_values(problem)
     if not problem.over_time:
-        return slopes
+        sources = source_values(problem)
+        return lambda x: np.concatenate([slopes(x), sources(x)], axis=1)
     derivative = derivatives(problem)
 
     def values(x: np.ndarray) -> np.ndarray:
@@ -182,12 +191,20 @@ def slope_jumps(problem: Problem) -> tuple[bool, PerAxis]:
     return True, tuple(_planes(found, axis, line, k, float(upper[k] - lower[k])) for k in range(d))
 
 
+def sources_jump(problem: Problem) -> bool:
+    """Whether the source of a steady problem jumps somewhere."""
+    if problem.over_time:
+        return False
+    a, b, _, _ = neighbours(problem)
+    return jumps_between(source_values(problem), a, b) is not None
+
+
 def crossed_edges(problem: Problem, mesh: Mesh) -> bool:
-    """Whether coefficients jump between the ends of edges of a mesh of space, and stay there over time."""
+    """Whether what meshes follow jumps between the ends of edges of a mesh of space, and stays there over time."""
     ends = edges_of(mesh.vertices)[0] if mesh.dimension == 2 else mesh.vertices
     a, b = mesh.nodes[ends[:, 0]], mesh.nodes[ends[:, 1]]
     if not problem.over_time:
-        return jumps_between(slope_values(problem), a, b) is not None
+        return jumps_between(followed_values(problem), a, b) is not None
     lower, upper = (np.asarray(v) for v in problem.domain.bounds)  # type: ignore[attr-defined]
     t = lower[-1] + _MOMENT * (upper - lower)[-1]
     a, b = (np.column_stack([x, np.full(len(x), t)]) for x in (a, b))

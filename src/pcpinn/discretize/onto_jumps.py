@@ -21,6 +21,9 @@ _KEPT = 0.2  # of its area that a cell must keep
 _ACROSS = 1e-4  # of an edge: a jump within this distance of both ends runs along the edge
 _BULGE = 0.2  # of an edge: how far its middle may move
 _FLAT = 0.04  # of an edge: with a larger bulge it is cut
+_DEEP = (
+    0.15  # of the way from a side of a cell to its middle: slivers along sides that a jump was fitted to are thinner
+)
 _ROUNDS = 3
 _LEFT = 0.2  # of the edges that a jump crosses: with more of them left the mesh is not fitted
 _MOST_CROSSED = 0.35  # of all edges: more are a pattern that the mesh is too coarse for
@@ -63,6 +66,19 @@ class OntoJumps:
     def crossed(self, mesh: Mesh) -> bool:
         """Whether jumps cross edges of the mesh between their ends."""
         return len(self._crossings(mesh, edge_table(mesh).ends)[0]) > 0
+
+    def mixed(self, mesh: Mesh) -> np.ndarray:
+        """(c,) bool: cells of a plane mesh with a jump between their middles and points beside the middles of their sides."""
+        result = np.zeros(mesh.cell_count, dtype=bool)
+        if mesh.dimension != 2 or mesh.has_time:
+            return result
+        middle = np.full((2, 1), 1 / 3)
+        sides = (1 - _DEEP) * np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]) + _DEEP * middle
+        x = np.moveaxis(mesh.skfem.mapping().F(np.hstack([middle, sides])), 0, -1)  # (c, 4, 2)
+        found = jumps_between(self.values, np.repeat(x[:, :1], 3, axis=1).reshape(-1, 2), x[:, 1:].reshape(-1, 2))
+        if found is not None:
+            result[found.rows // 3] = True
+        return result
 
     def settled(self, mesh: Mesh, domain: Domain | None = None) -> Mesh:
         """The mesh with the middles of edges along a jump moved onto it, which makes its triangles curved ones.

@@ -20,14 +20,10 @@ def multipliers(problem: Problem) -> tuple[str, ...]:
     """Names of fields p whose own equation does not contain them but first derivatives of a field u, which has diffusion of
     its own, or in a steady problem its value (Darcy's law), and p, or its gradient, in its equations."""
     fields = problem.unknowns
-    if len(fields) == 1:
+    there = _there(problem) if len(fields) > 1 else None
+    if there is None:
         return ()
-    x = sample_points(problem, _POINTS).numpy()
-    if not len(x):
-        return ()
-    there = np.abs(derivatives(problem)(x)).max(axis=0) > 0  # (C, rows, C, columns)
-    own = [slice(c.start, c.stop) for c in (problem.component_range(f.name) for f in fields)]
-    space = slice(1, 1 + problem.dimension)
+    own, space = _components(problem), slice(1, 1 + problem.dimension)
 
     def enforces(p: slice, u: slice) -> bool:
         of_u, of_p = there[p][:, :, u], there[u][:, :, p]
@@ -41,6 +37,25 @@ def multipliers(problem: Problem) -> tuple[str, ...]:
         for f, p in zip(fields, own, strict=True)
         if not there[p][:, :, p].any() and any(enforces(p, u) for u in own if u is not p)
     )
+
+
+def of_first_order(problem: Problem) -> bool:
+    """Whether no field has diffusion, but there are those that only enforce a condition on others: a mixed form, of s = grad u
+    and div s = f, say. Elements for a pressure are stable there, but s converges with an order less than its degree allows."""
+    there = _there(problem) if multipliers(problem) else None
+    space = slice(1, 1 + problem.dimension)
+    return there is not None and not there[:, space, :, space].any()
+
+
+def _there(problem: Problem) -> np.ndarray | None:
+    """(C, rows, C, columns) bool: which derivatives of source and flux by the state are not zero everywhere."""
+    x = sample_points(problem, _POINTS).numpy()
+    return np.abs(derivatives(problem)(x)).max(axis=0) > 0 if len(x) else None
+
+
+def _components(problem: Problem) -> list[slice]:
+    """Of each field."""
+    return [slice(c.start, c.stop) for c in (problem.component_range(f.name) for f in problem.unknowns)]
 
 
 def with_stable_degrees(problem: Problem) -> tuple[Problem, tuple[str, ...]]:

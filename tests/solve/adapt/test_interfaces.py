@@ -4,9 +4,11 @@ import runpy
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 
 import pcpinn as pc
+from pcpinn.discretize.space import Space
 from pcpinn.progress import Progress
 from pcpinn.solve.adapt.interfaces import interfaces_of, pieces_of
 from pcpinn.solve.adapt.level import Elements
@@ -109,3 +111,38 @@ def test_a_layer_thinner_than_what_is_looked_at_first_is_followed():
     assert solution.verdict.reached
     assert float((solution(x).detach().reshape(-1) - exact).norm() / exact.norm()) < 1e-3
     assert len(solution.network.base.interfaces) == 2
+
+
+def heated(domain, source):
+    conditions = {name: pc.Dirichlet(0.0) for name in domain.boundary_names}
+    return pc.Problem(domain, flux=lambda x, u: u.grad, source=source, boundary=conditions)
+
+
+@pytest.mark.parametrize("radius", [0.2, 0.45])
+def test_meshes_follow_the_rim_of_a_heated_disk(radius):
+    """Sources jump as coefficients do; a disk of two cells' size needs smaller ones before its rim is followed."""
+    at = torch.tensor([0.31, 0.17])
+
+    def source(x, u):
+        return torch.where(((x - at.to(x)) ** 2).sum() < radius**2, -1.0, 0.0)
+
+    problem = heated(pc.Disk((0, 0), 1.0, name="rim"), source)
+    known = interfaces_of(problem)
+    mesh = known.first_mesh(problem, settings_of("pcpinn", problem, None, {}))
+    assert not known.onto.crossed(mesh)
+    assert not known.onto.mixed(mesh).any()
+    quadrature = Space(mesh, problem.unknowns, 3).quadrature
+    inside = np.linalg.norm(quadrature.x.mean(axis=1) - at.numpy(), axis=1) < radius
+    assert quadrature.dx[inside].sum() == pytest.approx(np.pi * radius**2, rel=3e-3)
+
+
+def test_a_mesh_of_a_line_has_nodes_where_the_source_jumps():
+    problem = heated(pc.Interval(0, 1), lambda x, u: -torch.where((x[0] > 0.4321) & (x[0] < 0.7654), 1.0, 0.0))
+    mesh = interfaces_of(problem).first_mesh(problem, settings_of("pcpinn", problem, None, {}))
+    for place in (0.4321, 0.7654):
+        assert np.abs(mesh.nodes[:, 0] - place).min() < 1e-9
+
+
+def test_smooth_sources_are_not_followed():
+    problem = heated(pc.Rectangle((0, 0), (1, 1)), lambda x, u: torch.sin(9 * x[0]) * torch.exp(-50 * x[1]))
+    assert interfaces_of(problem).onto is None

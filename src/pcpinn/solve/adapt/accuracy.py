@@ -30,7 +30,7 @@ from ..run import run
 from ..settings import Settings
 from ..start import Start
 from .between import between_nodes
-from .degrees import degree_of, raised
+from .degrees import degree_of, first_order, raised
 from .fields import counted, counts, scales
 from .inputs import inputs_of, resolved
 from .interfaces import Interfaces, interfaces_of
@@ -62,7 +62,7 @@ _JUDGING = 0.1  # of the time that is left when a training begins: for what come
 
 def solve_steady(problem: Problem, wish: Wish, limits: Limits, progress: Progress, unfinished: Unfinished) -> Solution:
     """Solve a problem without a time of its own: a mesh first, then a network on it, larger where needed."""
-    settings = wish.settings(problem.domain.dimension)
+    settings = wish.settings(problem.domain.dimension, first_order(problem, wish))
     elements = Elements(settings.mesh.degree, settings.mesh.element, settings.mesh.quadrature)
     goal = None if wish.quantity is None else Goal.of(wish.quantity, problem)
     target = (_DISCRETE if goal is None else _QUANTITY) * wish.accuracy

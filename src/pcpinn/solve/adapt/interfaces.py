@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...discretize.jump_facets import jump_facets
-from ...discretize.jumps import at_moment, crossed_edges, followed_values, slope_jumps, slope_values
+from ...discretize.jumps import at_moment, crossed_edges, followed_values, slope_jumps, slope_values, sources_jump
 from ...discretize.onto_jumps import OntoJumps
 from ...mesh.bisect import evened_out
 from ...mesh.crossed import uncrossed
@@ -13,12 +13,13 @@ from ...mesh.mesh import Mesh
 from ...problem.problem import Problem
 from ...problem.shape_base import Domain
 from ...recipes import PerAxis
-from ..refinement import refined_everywhere, shape_of
+from ..refinement import refined_everywhere, refined_where, shape_of
 from ..settings import Settings
 from .wish import first_mesh
 
 _RATIO = 3.0  # of the lengths of cells beside each other, where a layer between two jumps is thin
 _FINEST = 4000  # cells of a first mesh that is made finer so that it can be fitted
+_ROUNDS = 5  # of fitting again
 _MOST = 4000  # pieces of interfaces that a network measures its distance from
 
 
@@ -47,7 +48,7 @@ class Interfaces:
         while True:
             fitted = onto.fitted(finer, shape)
             if fitted is not finer:
-                return fitted
+                return _unmixed(onto, fitted, problem)
             if mesh.dimension != 2 or 4 * finer.cell_count > _FINEST or not onto.crossed(finer):
                 return mesh
             finer = refined_everywhere(finer, problem)
@@ -62,7 +63,9 @@ class Interfaces:
             return self, mesh
         onto = self.onto or OntoJumps(followed_values(problem))
         fitted = onto.fitted(mesh, shape_of(problem, mesh))
-        return (self, mesh) if fitted is mesh else (replace(self, onto=onto), _evened(fitted))
+        if fitted is mesh:
+            return self, mesh
+        return replace(self, onto=onto), _evened(_unmixed(onto, fitted, problem))
 
     def along(self, problem: Problem, mesh: Mesh) -> Interfaces:
         """With the jumps that the sides of cells of a mesh run along, where they were found on it alone."""
@@ -83,10 +86,21 @@ def _evened(mesh: Mesh) -> Mesh:
     return evened_out(mesh, _RATIO) if mesh.dimension == 1 and not mesh.has_time else mesh
 
 
+def _unmixed(onto: OntoJumps, mesh: Mesh, problem: Problem) -> Mesh:
+    """A fitted mesh, cut and fitted again where cells still have a jump inside, as those that are too large for its bend."""
+    for _ in range(_ROUNDS):
+        mixed = onto.mixed(mesh)
+        if not mixed.any() or mesh.cell_count > _FINEST:
+            break
+        finer = refined_where(mesh, mixed, problem)
+        mesh = onto.fitted(finer, shape_of(problem, finer))
+    return mesh
+
+
 def interfaces_of(problem: Problem) -> Interfaces:
-    """The jumps of coefficients that make slopes jump; over time, those that stay where they are."""
+    """The jumps of coefficients that make slopes jump; over time, those that stay where they are; else those of sources, too."""
     there, planes = slope_jumps(problem)
-    return Interfaces(planes, OntoJumps(followed_values(problem))) if there else Interfaces()
+    return Interfaces(planes, OntoJumps(followed_values(problem))) if there or sources_jump(problem) else Interfaces()
 
 
 def pieces_of(problem: Problem, mesh: Mesh) -> PerAxis:
