@@ -121,6 +121,7 @@ NET = ("--set", "width=8", "--set", "depth=1", "--set", "iterations=3")
 RUN = {  # lines that are carried out, with what makes them small
     "list": (),
     "show poisson2d-c": (),
+    "show gs --method lra --preset pinnacle": (),
     "settings": (),
     "reproduce": (),
     "solve plate.py --accuracy 1e-3": ("--set", "time_limit=30"),

@@ -194,3 +194,20 @@ def test_settings_that_are_not_as_stated_are_named(monkeypatch):
     assert {l.verdict for l in lines} == {DIFFERS}
     assert lines[0].cells[-1] == "3 (10)"
     assert "newton_steps" in lines[0].why
+
+
+def test_a_row_that_does_not_say_its_kind_has_that_of_its_preset():
+    """Early rows do not; so a method whose error is not the published one says why."""
+
+    def value(cell, variant):
+        return (
+            {"l2re": 1.0, "kind": ""}
+            if (cell.problem, cell.method) in (("ks", "pcpinn"), ("poisson2d-cg", "ntk"))
+            else None
+        )
+
+    lines = {l.cells[:2]: l for l in with_rows("table-2", value).lines}
+    assert lines["ks", "pcpinn"].cells[2] == "trained network"
+    assert lines["poisson2d-cg", "ntk"].cells[2] == "trained network"
+    assert lines["poisson2d-cg", "ntk"].verdict == WORSE
+    assert "kernel" in lines["poisson2d-cg", "ntk"].why
