@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from pcpinn import Dirichlet, Initial, Interval, Neumann, Problem, Progress, Rectangle, solve
+from pcpinn import Dirichlet, Initial, Interval, Natural, Neumann, Problem, Progress, Rectangle, solve
 from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.unseen_walls import walls_of
 from pcpinn.errors import AccuracyWarning
@@ -236,6 +236,21 @@ def test_a_spike_between_the_nodes_of_a_wall(off, flux):
 
 def test_a_spike_that_a_mesh_does_not_follow_is_a_part_of_the_estimate():
     problem, _ = wall(0.437, 0.004)
+    mesh = make_mesh(problem, settings_of("pcpinn", problem, None, {"accuracy": None, "cells": (6, 6)}))
+    walls = walls_of(problem, 3)
+    assert walls.unseen(mesh).sum() == 1
+    assert walls.hidden_part(mesh) > 0.3
+
+
+@pytest.mark.parametrize(
+    "flux", [Neumann, lambda g: Natural(lambda x, n, u: g(x) - u.value)], ids=["neumann", "natural"]
+)
+def test_an_electrode_that_is_thinner_than_a_facet_is_found(flux):
+    def through(x):
+        return torch.where((x[0] - 0.3771).abs() < 0.001, 500.0, 0.0)
+
+    sides = dict.fromkeys(("left", "right", "top"), Dirichlet(0.0))
+    problem = Problem(Rectangle((0, 0), (1, 1)), flux=lambda x, u: u.grad, boundary={**sides, "bottom": flux(through)})
     mesh = make_mesh(problem, settings_of("pcpinn", problem, None, {"accuracy": None, "cells": (6, 6)}))
     walls = walls_of(problem, 3)
     assert walls.unseen(mesh).sum() == 1

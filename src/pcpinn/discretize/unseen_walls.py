@@ -15,11 +15,12 @@ import torch
 from torch.func import vmap
 
 from ..mesh.mesh import Mesh
-from ..problem.conditions import Dirichlet, Initial, Neumann, Robin, Value, evaluate
+from ..problem.conditions import Dirichlet, Initial, Natural, Neumann, Robin, Value, evaluate
 from ..problem.problem import Problem
 from .guarded import called, guard
 from .jumps import Values
-from .pointwise import place_and_time
+from .pointwise import BoundaryFlux, place_and_time
+from .samples import data_states, sample_points
 from .unseen import MISFIT, TURN, lines_through, polynomial
 
 _SMALL = 1e-3  # of the largest value of the same data on a wall: less does not count
@@ -99,6 +100,8 @@ def walls_of(problem: Problem, degree: int, times: Sequence[float] = ()) -> Wall
     for name, by_field in problem.conditions.items():
         given = [value for condition in by_field.values() for value in _given(condition)]
         functions += [(name, _sampled(value, name, problem.over_time, times)) for value in given if callable(value)]
+        if not problem.over_time and any(isinstance(condition, Natural) for condition in by_field.values()):
+            functions.append((name, _natural(problem, name)))
     return Walls(functions, degree)
 
 
@@ -126,6 +129,19 @@ def _given(condition: object) -> list[Value]:
         value = condition.value
         return list(value) if isinstance(value, list | tuple) else [value]
     return [condition.value, condition.coefficient] if isinstance(condition, Robin) else []
+
+
+def _natural(problem: Problem, boundary: str) -> Callable[[np.ndarray], np.ndarray]:
+    """Fluxes at a state of the size of the data, with a normal along the diagonal: it matters only where they vary."""
+    flux = BoundaryFlux(problem, boundary)
+    state = data_states(problem, sample_points(problem, 1))[:1].abs() + 0.1
+
+    def values(x: np.ndarray) -> np.ndarray:
+        at = torch.from_numpy(np.ascontiguousarray(x))
+        found = flux.evaluate(at, torch.full_like(at, x.shape[1] ** -0.5), state.expand(len(x), -1, -1))
+        return np.nan_to_num(found.numpy(), posinf=0.0, neginf=0.0)
+
+    return values
 
 
 def _sampled(value: Value, on: str, over_time: bool, times: Sequence[float]) -> Callable[[np.ndarray], np.ndarray]:
