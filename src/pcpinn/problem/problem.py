@@ -196,6 +196,7 @@ class Problem:
                 raise PcpinnError(
                     f"there is no boundary called {name!r}", f"the boundaries of this domain are: {known}"
                 )
+        self._warn_of_half_rings()
         ends = {"initial", "final"} if self.over_time else set()  # what is needed there depends on the order in time
         silent = sorted(set(names) - set(self.conditions) - set(partners) - ends)
         if silent:
@@ -214,6 +215,20 @@ class Problem:
                 PcpinnWarning,
                 stacklevel=3,
             )
+
+    def _warn_of_half_rings(self) -> None:
+        """Warn of boundaries on which some fields repeat themselves, and nothing is said of others."""
+        for name, by_field in self.conditions.items():
+            for partner in {c.partner for c in by_field.values() if isinstance(c, Periodic)}:
+                given = {*by_field, *self.conditions.get(partner, {})}
+                left = [repr(f.name) for f in self.unknowns if f.name not in given]
+                if left:
+                    warnings.warn(
+                        f"{', '.join(left)} has no condition on {name!r}, where other fields repeat themselves: it does not, and "
+                        f"has a wall there. If that is not meant, write Periodic({partner!r}) for it, too.",
+                        PcpinnWarning,
+                        stacklevel=4,
+                    )
 
 
 def _near(domain: Any, at: Sequence[float]) -> bool:
