@@ -108,3 +108,26 @@ def test_the_time_alone_is_refused(what, wrong, named):
 def test_a_place_may_be_called_t_where_there_is_no_time():
     problem = Problem(Interval(0, 1), flux=lambda t, u: u.grad, boundary={"left": Dirichlet(lambda t: t[0])})
     assert not problem.over_time
+
+
+@pytest.mark.parametrize(
+    ("what", "wrong"),
+    [
+        ("flux", lambda x, v, u: (u.grad, v.grad)),
+        ("source", lambda x, t, v, u: (t * v.value, None)),
+        ("left", {"u": Natural(lambda x, n, v, u: -u.value), "v": Dirichlet(0.0)}),
+    ],
+)
+def test_fields_in_another_order_are_refused(what, wrong):
+    given = HEAT | {"density": lambda x, u, v: (u.value, v.value), "flux": lambda x, u, v: (u.grad, v.grad)}
+    zero = {"u": Initial(0.0), "v": Initial(0.0)}
+    given |= {"left": {"u": Dirichlet(0.0), "v": Dirichlet(0.0)}, "initial": zero, what: wrong}
+    conditions = {name: given.pop(name) for name in ("left", "initial")}
+    with pytest.raises(PcpinnError, match="called v, u, and 'v' would be given the field 'u'"):
+        Problem(Interval(0, 1).over(0, 1), fields=["u", "v"], **given, boundary=conditions)
+
+
+def test_other_names_than_those_of_fields_may_come_in_any_order():
+    assert Problem(Interval(0, 1), fields=["u", "v"], flux=lambda x, first, second: (first.grad, second.grad))
+    assert Problem(Interval(0, 1), fields=["t", "n"], source=lambda x, t, n: (t.value, n.value))
+    assert Problem(Interval(0, 1), fields=["u", "v"], source=lambda x, *both: (both[0].value, None))

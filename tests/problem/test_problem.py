@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pcpinn import Dirichlet, Disk, Field, Interval, Mesh, Neumann, Periodic, Pin, Problem, Rectangle
+from pcpinn import Dirichlet, Disk, Field, Initial, Interval, Mesh, Neumann, Periodic, Pin, Problem, Rectangle
 from pcpinn.errors import PcpinnError, PcpinnWarning
 from pcpinn.mesh.generate import generate_mesh
 
@@ -139,3 +139,19 @@ def test_components_are_numbered_field_by_field():
     assert [list(problem.component_range(n)) for n in "vpq"] == [[0, 1], [2], [3]]
     with pytest.raises(PcpinnError, match="no field 'w'"):
         problem.component_range("w")
+
+
+def test_fields_that_are_forgotten_on_a_ring_are_named():
+    """The other field had walls there, and the answer was called right."""
+    given = {
+        "fields": ["u", "v"],
+        "density": lambda x, u, v: (u.value, v.value),
+        "flux": lambda x, u, v: (u.grad, v.grad),
+    }
+    initial = {"u": Initial(0.0), "v": Initial(0.0)}
+    domain = Interval(0, 1).over(0, 1)
+    half = Problem(domain, boundary={"left": {"u": Periodic("right")}, "initial": initial}, **given)
+    with pytest.warns(PcpinnWarning, match="'v' has no condition on 'left'.*for it, too"):
+        half.check_boundaries(domain.boundary_names)
+    both = {name: Periodic("right") for name in "uv"}
+    Problem(domain, boundary={"left": both, "initial": initial}, **given).check_boundaries(domain.boundary_names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -26,6 +26,27 @@ def refuse_time_first(function: object, what: str) -> None:
             f"the first parameter of {what} is called t, and it would be given the place x, not the time",
             "the place comes first, then the time: lambda x, t: ... for values, lambda x, t, u: ... for source and flux",
         )
+
+
+def refuse_other_order(function: Callable[..., Any], fields: Sequence[str], before: int, what: str) -> None:
+    """Refuse a function whose parameters are called like fields, but not like those that they are given.
+
+    Args:
+        function: (x, ...) with one argument for each field at the end.
+        fields: their names.
+        before: how many arguments come before them.
+        what: the function's name in messages.
+
+    Raises:
+        PcpinnError: which says how it is to be written.
+    """
+    named = _parameters(function)[before:]
+    for name, field in zip(named, fields, strict=False):
+        if name != field and name in fields:
+            raise PcpinnError(
+                f"the parameters of {what} are called {', '.join(named)}, and {name!r} would be given the field {field!r}",
+                f"the fields come in their order: {', '.join(fields)}",
+            )
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from ..errors import PcpinnError, PcpinnWarning
-from .arguments import refuse_time_first
-from .conditions import Condition, Periodic, Pin, require_condition
+from .arguments import refuse_other_order, refuse_time_first, takes_time
+from .conditions import Condition, Natural, Periodic, Pin, require_condition
 from .field import Field, as_fields
 from .shape_base import Domain
 from .time_checks import check_time
@@ -80,19 +80,30 @@ class Problem:
         object.__setattr__(self, "pins", (self.pins,) if isinstance(self.pins, Pin) else tuple(self.pins))
         for pin in self.pins:
             self._check_pin(pin)
-        if self.over_time:
-            for what, given in self._given_functions():
-                refuse_time_first(given, what)
+        self._check_arguments()
         check_time(self.over_time, self.domain.has_time, self.density is not None, self.unknowns, self.conditions)
 
-    def _given_functions(self) -> Iterator[tuple[str, object]]:
-        """What it is, and the function or number, of all that is given by the user."""
-        yield from (("flux", self.flux), ("source", self.source), ("density", self.density))
+    def _check_arguments(self) -> None:
+        """Refuse functions whose parameters are called like arguments that come at another place."""
+        names = [f.name for f in self.unknowns]
+        for what, given in (("flux", self.flux), ("source", self.source), ("density", self.density)):
+            if given is not None:
+                self._check_order(given, names, 1, what)
         for name, by_field in self.conditions.items():
+            what = f"the condition on {name!r}"
             for condition in by_field.values():
+                if isinstance(condition, Natural):
+                    self._check_order(condition.function, names, 2, what)
                 for given in vars(condition).values():
                     for one in given if isinstance(given, list | tuple) else (given,):
-                        yield f"the condition on {name!r}", one
+                        if self.over_time:
+                            refuse_time_first(one, what)
+
+    def _check_order(self, function: Callable[..., Any], names: Sequence[str], before: int, what: str) -> None:
+        timed = self.over_time and takes_time(function)
+        if self.over_time:
+            refuse_time_first(function, what)
+        refuse_other_order(function, names, before + timed, what)
 
     def _check_pin(self, pin: Pin) -> None:
         components = self.field(pin.field or self.unknowns[0].name).components
@@ -188,6 +199,7 @@ class Problem:
     def check_boundaries(self, names: Sequence[str]) -> None:
         """Compare the conditions with the boundaries that the mesh really has; warn of silent natural conditions."""
         self.refuse_unknown(names)
+        self._warn_of_half_rings()
         partners = [partner for _, partner in self.periodic_pairs]
         ends = {"initial", "final"} if self.over_time else set()  # what is needed there depends on the order in time
         silent = sorted(set(names) - set(self.conditions) - set(partners) - ends)
@@ -207,6 +219,20 @@ class Problem:
                 PcpinnWarning,
                 stacklevel=3,
             )
+
+    def _warn_of_half_rings(self) -> None:
+        """Warn of boundaries on which some fields repeat themselves, and nothing is said of others."""
+        for name, by_field in self.conditions.items():
+            for partner in {c.partner for c in by_field.values() if isinstance(c, Periodic)}:
+                given = {*by_field, *self.conditions.get(partner, {})}
+                left = [repr(f.name) for f in self.unknowns if f.name not in given]
+                if left:
+                    warnings.warn(
+                        f"{', '.join(left)} has no condition on {name!r}, where other fields repeat themselves: it does not, and "
+                        f"has a wall there. If that is not meant, write Periodic({partner!r}) for it, too.",
+                        PcpinnWarning,
+                        stacklevel=4,
+                    )
 
 
 def _near(domain: Any, at: Sequence[float]) -> bool:
