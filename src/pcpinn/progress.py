@@ -109,7 +109,7 @@ def listening(progress: Progress, callbacks: Callback | Iterable[Callback] | Non
     """
     if callbacks is None:
         return progress
-    every = [callbacks] if callable(callbacks) else list(callbacks)
+    every = list(callbacks) if isinstance(callbacks, Iterable) else [callbacks]
     if not all(map(callable, every)):
         raise PcpinnError("callbacks are functions of one event", "give callbacks=lambda e: print(e.iteration, e.loss)")
     return Listening(progress, every)

@@ -46,6 +46,14 @@ def test_nan_on_request(solution):
     assert torch.autograd.grad(values[0], x)[0].isfinite().all()
 
 
+def test_points_that_are_no_numbers_lie_outside(solution):
+    """They ended in an error of the search for their cells."""
+    values = solution([[np.nan, 0.1], [0.1, np.inf], [0.1, 0.1]], outside="nan")
+    assert np.isnan(values).tolist() == [True, True, False]
+    with pytest.warns(pc.PcpinnWarning, match="1 of 1 points"):
+        solution([[np.nan, 0.1]])
+
+
 def test_a_loaded_solution_knows_by_its_mesh(solution, tmp_path):
     back = pc.load(solution.save(tmp_path / "run"))
     assert back.outside(POINTS).tolist() == HOLE

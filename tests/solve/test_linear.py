@@ -305,3 +305,23 @@ def test_an_existing_folder_is_refused_before_any_work(tmp_path, monkeypatch):
 def test_references_that_do_not_fit_are_refused(arguments):
     with pytest.raises(PcpinnError):
         quick(reference=Reference(**arguments))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"problem": None}, "problem=None is of type NoneType"),
+        ({"problem": "rod.py"}, "pcpinn solve NAME"),
+        ({"problem": Interval(0, 1)}, "of type Interval"),
+        ({"on": 3}, "give a mesh"),
+        ({"reference": 3}, "give a pcpinn.Reference"),
+        ({"progress": 3}, "give a pcpinn.Progress"),
+        ({"start": 3}, "a function of points"),
+        ({"out": 3}, "the name of a folder"),
+        ({"callbacks": 3}, "callbacks are functions"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused(given, words):
+    with pytest.raises(PcpinnError, match=words) as caught:
+        solve(**{"problem": line(), **given})
+    assert caught.value.remedy

@@ -102,6 +102,11 @@ def diagnose(
     Raises:
         PcpinnError: when the problem cannot be discretised, and no finding says why.
     """
+    if not isinstance(problem, Problem):
+        raise PcpinnError(
+            f"{problem!r:.80} is of type {type(problem).__name__}",
+            "give a pcpinn.Problem; of a file: pcpinn doctor FILE",
+        )
     started = time.perf_counter()
     problem, _ = with_stable_degrees(problem)  # as it would be solved
     refused = refusals(problem)

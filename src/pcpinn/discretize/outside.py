@@ -19,6 +19,6 @@ def outside_of(mesh: AnyMesh, x: np.ndarray, beside: float = 1e-6) -> np.ndarray
     if isinstance(mesh, SlabMesh):
         lower, upper = mesh.bounds
         margin = 1e-9 * (upper[-1] - lower[-1])
-        early = (x[:, -1] < lower[-1] - margin) | (x[:, -1] > upper[-1] + margin)
-        return early | ScalarSpace(mesh.space, 1).outside(x[:, :-1], beside)
+        meanwhile = (x[:, -1] >= lower[-1] - margin) & (x[:, -1] <= upper[-1] + margin)
+        return ~meanwhile | ScalarSpace(mesh.space, 1).outside(x[:, :-1], beside)
     return ScalarSpace(mesh, 1).outside(x, beside)

@@ -124,7 +124,8 @@ class ScalarSpace:
         Far from a curved cell its inverse map may not have converged.
         """
         lower, upper = self.mesh.bounds
-        far = np.any((x < 2 * lower - upper) | (x > 2 * upper - lower), axis=1)  # their distances may be no numbers
+        near = (x >= 2 * lower - upper) & (x <= 2 * upper - lower)  # not NaN; distances of others may be no numbers
+        far = ~near.all(axis=1)
         if far.any():
             result = far.copy()
             result[~far] = self.outside(x[~far], beside) if not far.all() else False

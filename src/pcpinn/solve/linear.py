@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from ..discretize.saddle import with_stable_degrees
 from ..errors import AccuracyWarning, PcpinnError
 from ..files import write_json
+from ..mesh.mesh import Mesh
 from ..mesh.meshing import Meshing
 from ..mesh.slab_mesh import AnyMesh, SlabMesh
 from ..problem.problem import Problem
@@ -31,6 +33,18 @@ from .settings import Settings, problem_is_over_time, resolve
 from .shared import refuse_unshared
 from .solvable import solver_of
 from .start import Start
+
+_KINDS: dict[str, tuple[Any, str]] = {
+    "problem": (
+        Problem,
+        "a pcpinn.Problem; files and problems of the catalog are for the command line, pcpinn solve NAME",
+    ),
+    "reference": (Reference, "a pcpinn.Reference"),
+    "on": ((Mesh, SlabMesh), "a mesh"),
+    "progress": (Progress, "a pcpinn.Progress"),
+    "start": (Callable, "a pcpinn.Solution, or a function of points (n, d)"),
+    "out": ((str, PathLike), "the name of a folder"),
+}
 
 
 def solve(
@@ -83,8 +97,11 @@ def solve(
         PcpinnError: for anything the user can correct; nothing has been written then, except by a march that reaches its time
             limit or diverges on the way.
     """
+    other = solver_of(problem)
+    if other is None:
+        _refuse_other_kinds(problem=problem)
+    _refuse_other_kinds(reference=reference, on=on, progress=progress, start=start, out=out)
     with shown(progress, callbacks) as told:
-        other = solver_of(problem)
         if other is not None:
             more = {"reference": reference, "start": start, "quantity": quantity}
             refused = [key for key, value in more.items() if value is not None]
@@ -140,6 +157,14 @@ def solve(
     if solution.verdict.reached is False:
         warnings.warn(solution.verdict.message, AccuracyWarning, stacklevel=2)
     return solution
+
+
+def _refuse_other_kinds(**given: Any) -> None:
+    """Refuse arguments that are of another kind than they have to be."""
+    for key, value in given.items():
+        kinds, words = _KINDS[key]
+        if not isinstance(value, kinds) and (value is not None or key == "problem"):
+            raise PcpinnError(f"{key}={value!r:.80} is of type {type(value).__name__}", f"give {words}")
 
 
 def solve_with(

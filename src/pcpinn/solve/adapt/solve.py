@@ -69,7 +69,7 @@ def solve_adaptively(
     for key, why in _NOT_READ.items():
         if f"run.{key}" in settings.asked:
             raise PcpinnError(f"{key} has no effect here: {why}", f"leave {key} out, or fix everything: accuracy=None")
-    problem.refuse_unknown(problem.domain.boundary_names)
+    problem.refuse_unknown([*problem.domain.boundary_names, *([] if first is None else first.boundary_names)])
     refuse_ill_posed(problem)
     x = sample_points(problem, _POINTS)
     check_start(problem, x)
