@@ -35,6 +35,7 @@ _MOST = {1: 20_000, 2: 12_000, 3: 12_000}  # degrees of freedom, by dimension
 _MOST_SLABS = 20_000  # the same over time, whose matrices are factorised whole
 _FEWEST = 300  # nodes of each field: between fewer a network is anything
 _TIME, _LONGER = 0.1, 6.0  # of the time limit that is spent on it; how much longer the next mesh takes
+_TIME_FOR_NODES = 0.25  # the same as long as there are too few nodes
 _HARDER = 1.5  # of slabs, for as many more degrees of freedom
 _MUCH = 0.5  # of an error: a part that is refined
 
@@ -80,7 +81,8 @@ def choose_mesh(
         longer = seconds() + _LONGER * (seconds() - began)
         good = worst <= _SHARE * accuracy
         enough = nodes >= _FEWEST
-        if (good and enough) or grown > _MOST[mesh.dimension] or (longer > _TIME * limit and enough):
+        late = longer > (_TIME if enough else _TIME_FOR_NODES) * limit
+        if (good and enough) or grown > _MOST[mesh.dimension] or late:
             planes = interfaces.kinks(mesh)
             if any(planes) and isinstance(settings.mesh, Meshing):
                 settings = settings.with_recipe("mesh", replace(settings.mesh, kinks=planes))
