@@ -11,6 +11,7 @@ import pcpinn as pc
 from pcpinn.discretize.finite_elements import FiniteElements
 from pcpinn.discretize.system import linear_system
 from pcpinn.errors import AccuracyWarning
+from pcpinn.family.estimate import QueryError
 from pcpinn.family.judge import Judge
 from pcpinn.family.run import FamilyRun, family_settings
 from pcpinn.mesh.generate import generate_mesh
@@ -101,6 +102,16 @@ def test_points_and_parameters_go_together(trained):
     for wrong in ((x, family.sample(3)), ([[0.1, 0.2]], mu[0]), (x, None), (x, {"a": 5.0, "k": 1.0})):
         with pytest.raises(pc.PcpinnError):
             surrogate(*wrong)
+
+
+def test_what_is_wrong_between_nodes_is_refined_on_other_meshes(trained, monkeypatch):
+    _, surrogate, _ = trained
+    asked = []
+    monkeypatch.setattr("pcpinn.family.surrogate.solve", lambda *args, **choices: asked.append(choices))
+    for total in (1e-2, 5e-2):
+        monkeypatch.setattr(type(surrogate), "estimate", lambda *_, total=total: QueryError(total, 1e-2, 1e-6, ""))
+        surrogate.refine([0.0, 1.0], 1e-4)
+    assert ["on" in choices for choices in asked] == [True, False]
 
 
 def test_points_outside_are_told_once(trained):

@@ -43,7 +43,7 @@ _UNTRAINED = 8.0  # of what functions leave: units that leave more than this unt
 _UNITS_PER_AXIS = 5.0  # at least: one unit varies along one direction alone
 _WIDTHS = 48, 640
 _POINTS = 3  # nodes for each unit of a trunk, at least: between fewer it is anything
-_ITERATIONS = 2000  # of Gauss-Newton with many parameters: time ends it, or the accuracy
+_ITERATIONS = 2000  # of Gauss-Newton with several parameters: time ends it, or the accuracy
 _RATE, _RATE_OF_SOLVES = 2e-3, 1e-3  # Adam's, for coordinates
 _FEW_SNAPSHOTS = {1: 16, 2: 64, 3: 192}  # by number of parameters
 _BY_SAMPLES = 0.02  # error that one perceptron trained by samples hardly goes below
@@ -148,7 +148,7 @@ def _optimised(settings: Settings, numbers: int) -> Settings:
         return settings
     own, counted = settings.optimiser, asks_for(settings, "optimiser", "iterations")
     if getattr(settings.network, "branch_depth", 0) == 1:
-        if isinstance(own, GaussNewton) and numbers > FEWEST and not counted:
+        if isinstance(own, GaussNewton) and numbers > 1 and not counted:
             return settings.with_recipe("optimiser", replace(own, iterations=_ITERATIONS))
         return settings
     given = {"iterations": own.iterations} if counted else {}
@@ -297,16 +297,15 @@ def _with_span(
         scale = sizes_of(system, span.z, span.u, span.usual) if getattr(own, "sized", False) else None
         units = first_units(system, span, _seen_by(system, settings), own.width, (own.activation,), settings.run.seed)
         return Choice(settings, choice.why, replace(span, units=units, scale=scale))
-    left, most = _LEFT * asked, min(_WIDTHS[1], len(system.nodes.points) // _POINTS)
+    # of all fields: one with few nodes is anything between them
+    fewest = min(len(points) for _, _, points in grouped(system))
+    left, most = _LEFT * asked, min(_WIDTHS[1], fewest // _POINTS)
     detailed = few or span.count <= _FEW_FUNCTIONS
     each = max(_UNITS_FEW, _UNITS_PER_AXIS * system.form.mesh.dimension) if detailed else _UNITS
     width = min(max(math.ceil(each * span.count), _WIDTHS[0]), most)
     plain = settings.with_recipe("network", replace(NETWORK, width=width, depth=1))
     units = first_units(system, span, _seen_by(system, plain), width, _ACTIVATIONS, settings.run.seed)
-    fewest = min(
-        len(points) for _, _, points in grouped(system)
-    )  # of all fields: one with few nodes is anything between them
-    while detailed and units.left > _UNTRAINED * left and 2 * width <= min(most, fewest // _POINTS):
+    while detailed and units.left > _UNTRAINED * left and 2 * width <= most:
         width *= 2
         units = first_units(system, span, _seen_by(system, plain), width, _ACTIVATIONS, settings.run.seed)
     fewer = min(width, max(math.ceil(_WAVES * span.count), _WIDTHS[0]))
@@ -347,5 +346,5 @@ def _with_span(
     why = (
         f"answers at {len(span.z)} parameters have {span.count} functions of the place in common, which leave {span.left:.0e} "
         f"of them: {width} units are trained for these, then a branch for their coordinates ({enters})"
-    ) + ("" if span.scale is None else ". Sizes of answers vary over powers of ten, and have a factor of their own")
+    ) + ("" if span.scale is None else ". Sizes of answers vary over powers of ten: a factor for them is tried")
     return Choice(_optimised(settings.with_recipe("network", recipe), system.family.count), why, span)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -139,3 +140,15 @@ def _at(system: AnySystem, mu: Tensor, start: np.ndarray | None = None) -> np.nd
             if step < 2.0**-_HALVINGS:
                 raise problem from None
     return u
+
+
+def distance(system: AnySystem, finer: AnySystem, mu: Tensor, u: np.ndarray) -> float:
+    """The largest relative distance of solutions (Q, N) from those of a finer discretisation, at the nodes of the latter."""
+    worst, nodes = 0.0, finer.nodes
+    known = direct_solutions(finer, mu) if finer.linear else None
+    for k, (m, own) in enumerate(zip(mu, u, strict=False)):
+        here = system.discretisation(m).interpolate(own, nodes.points)[nodes.point_of, nodes.component_of]
+        better = direct_solution(finer.discretisation(m), here) if known is None else known[k]
+        e, v = torch.from_numpy(here - better)[None], torch.from_numpy(better)[None]
+        worst = max(worst, float(finer.relative(e, v)[0]))
+    return worst if math.isfinite(worst) else math.inf

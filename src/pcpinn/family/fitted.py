@@ -7,6 +7,7 @@ dense towards the ends of their ranges as Chebyshev's points, from which a dozen
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ from .budget import DRAWS, Budget
 from .projected import RIDGE, STEEPNESS, Fit, fitted, hidden_model
 from .sensed import sensing_layer
 from .settled import FEWEST
+from .sizes import Sizes, factors
 from .spanned import SpannedLoss
 
 _PER_WEIGHT = 16  # answers of a full pool, for each weight of one coordinate
@@ -30,6 +32,7 @@ PATIENCE = 20  # steps without a gain, with few parameters
 _LOOK = 2  # draws of fresh parameters between two looks at the error
 _RIDGES = (RIDGE, 1e-5, 1e-3, 1e-2)  # that are tried for few answers
 _PLENTY = 4  # answers for each unit: then they need none
+_TINY = 1e-3  # of usual sizes: relative errors of smaller answers tell nothing
 _APART = 5  # one answer in so many tells how steep units are to be
 
 
@@ -65,9 +68,23 @@ class FittedLoss(SpannedLoss):
         return max(_PER_WEIGHT * (units + 1 + units * (inputs + 1) // outputs), len(self.span.z))
 
     def prepare(self, budget: Budget | None = None) -> None:
-        """Fit the trunk, then the branch to the first answers, with units of the steepness that tells others best."""
+        """Fit the trunk, then the branch to the first answers, with what tells others best: steepness of units, sizes or none."""
         super().prepare(budget)
-        self._remember(self.span.z, self.span.u)
+        scales = [self.span.scale] if self.span.scale is None else [self.span.scale, None]
+        found = [(self._tried(scale), scale) for scale in scales]
+        (_, self._first_ridge, w, b), scale = min(found, key=lambda one: one[0][0])
+        self._begin_with(scale)
+        (weight, bias), _ = split_layers(self._theta.detach(), self._shapes)
+        weight.copy_(w)
+        bias.copy_(b)
+        self.value()
+        self.settle(1)
+        if self.family.count > FEWEST:
+            self._gather(budget or Budget())
+
+    def _tried(self, scale: Sizes | None) -> tuple[float, float, Tensor, Tensor]:
+        """The least error at answers that a fit has not seen, with its ridge and hidden layer, of some steepnesses and ridges."""
+        self._begin_with(scale)
         (weight, bias), _ = split_layers(self._theta.detach(), self._shapes)
         self._start_units(weight, bias)
         start, found = (weight.clone(), bias.clone()), []
@@ -79,13 +96,13 @@ class FittedLoss(SpannedLoss):
                 self._first_ridge = ridge
                 self._fit_last(~apart if bool(apart.any()) else None)
                 found.append((self._error(apart), ridge, weight.clone(), bias.clone()))
-        _, self._first_ridge, w, b = min(found, key=lambda one: one[0])
-        weight.copy_(w)
-        bias.copy_(b)
-        self.value()
-        self.settle(1)
-        if self.family.count > FEWEST:
-            self._gather(budget or Budget())
+        return min(found, key=lambda one: one[0])
+
+    def _begin_with(self, scale: Sizes | None) -> None:
+        """The first answers alone, in coordinates that are divided by these sizes."""
+        self.span, self._drawn = replace(self.span, scale=scale), 0
+        self._pool = [p[:0] for p in self._pool]
+        self._remember(self.span.z, self.span.u)
 
     def _gather(self, budget: Budget) -> None:
         """Draw until there are plenty, with the last layer alone solved for."""
@@ -118,11 +135,14 @@ class FittedLoss(SpannedLoss):
         bias.copy_(c)
 
     def _error(self, which: Tensor) -> float:
-        """Mean squared relative error of coordinates at some answers, with the present last layer."""
-        z, y, weight = (p[: self._known][which] for p in self._pool)
+        """Mean squared error of coordinates at some answers, relative to these but for tiny ones, with the present last layer."""
+        z, y = (p[: self._known][which] for p in self._pool[:2])
         layers = split_layers(self._theta.detach(), self._shapes)
-        off = (self._through(z, layers) - y) * weight[:, self.span.field_of]
-        return float(off.square().sum(1).mean())
+        fields = len(self.span.usual)
+        coordinate = factors(self.span.scale, z, fields)[:, self.span.field_of]
+        size = torch.stack([(coordinate * y)[:, self.span.field_of == k].norm(dim=1) for k in range(fields)], 1)
+        off = (self._through(z, layers) - y) * coordinate / size.clamp(min=_TINY)[:, self.span.field_of]
+        return float(off.square().sum(1).clamp(max=1.0).mean())
 
     def settle(self, iteration: int) -> None:
         """The network gets the present weights."""

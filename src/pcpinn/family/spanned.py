@@ -164,9 +164,11 @@ class SpannedLoss(Loss):
             mine.copy_(its)
             mine_b.copy_(its_b)
         size = self.network.size_layer(self.network.theta.detach())
-        if size is not None and self.span.scale is not None:
-            for mine, its in zip(size, self.span.scale, strict=True):
-                mine.copy_(its[self._field_of_output])
+        if size is not None:
+            for k, mine in enumerate(size):
+                mine.copy_(
+                    torch.zeros_like(mine) if self.span.scale is None else self.span.scale[k][self._field_of_output]
+                )
         M, at_zero = self._head
         W.copy_(M @ weight)
         b.copy_(M @ bias + at_zero)

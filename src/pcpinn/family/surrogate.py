@@ -32,6 +32,7 @@ from .family import Family, Parameters
 from .slider import write_slider
 
 _REFINE_ITERATIONS = 40
+_BETWEEN = 2.0  # of the error that is left at nodes
 _BESIDE = 1e-6  # of a side of the box: rounding
 Precision = Literal["float64", "float32"]
 
@@ -156,8 +157,11 @@ class Surrogate(Solution):
         own, vector = self._family(family), self._one(mu)
         problem, settings = own.at(vector), Settings.from_dict(self.settings)
         start = replace(self.at(vector), problem=problem)
-        part = self.estimate(vector, own).discretisation
-        if part > 0.5 * accuracy and not problem.over_time:
+        found = self.estimate(vector, own)
+        between = found.total > _BETWEEN * (
+            found.training + found.discretisation
+        )  # right at nodes, and wrong between them
+        if (found.discretisation > 0.5 * accuracy or between) and not problem.over_time:
             return solve(problem, accuracy=accuracy, start=start, **choices)
         given: dict[str, Any] = {
             "mesh": settings.mesh,

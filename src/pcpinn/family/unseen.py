@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from ..files import read_tensors, write_tensors
 from ..mesh.slab_mesh import AnyMesh
 from ..progress import Progress
 from ..solve.build import make_mesh
-from .direct import direct_solution, direct_solutions
+from .direct import direct_solutions, distance
 from .discretise import AnySystem, make_finer, make_system
 from .family import Family
 from .run import family_settings
@@ -112,7 +111,7 @@ def solve_unseen(
     finer, how = make_finer(family, mesh, settings, device)
     nodes = system.nodes
     fields = base.unknowns
-    error = _distance(system, finer, mu[:_CHECKED], u)
+    error = distance(system, finer, mu[:_CHECKED], u)
     if kept is not None:
         kept.unlink(missing_ok=True)
     counted = [k for k, f in enumerate(fields) if not f.auxiliary] or list(range(len(fields)))
@@ -154,15 +153,3 @@ def _read_kept(path: Path | None, mu: np.ndarray, size: int) -> np.ndarray:
         return nothing
     fits = at.shape == (len(u), mu.shape[1]) and u.shape[1:] == (size,) and len(u) <= len(mu)
     return u if fits and np.array_equal(at, mu[: len(u)]) else nothing
-
-
-def _distance(system: AnySystem, finer: AnySystem, mu: Tensor, u: np.ndarray) -> float:
-    """The largest relative distance of solutions (Q, N) from those of a finer discretisation, at the nodes of the latter."""
-    worst, nodes = 0.0, finer.nodes
-    known = direct_solutions(finer, mu) if finer.linear else None
-    for k, (m, own) in enumerate(zip(mu, u, strict=False)):
-        here = system.discretisation(m).interpolate(own, nodes.points)[nodes.point_of, nodes.component_of]
-        better = direct_solution(finer.discretisation(m), here) if known is None else known[k]
-        e, v = torch.from_numpy(here - better)[None], torch.from_numpy(better)[None]
-        worst = max(worst, float(finer.relative(e, v)[0]))
-    return worst if math.isfinite(worst) else math.inf
