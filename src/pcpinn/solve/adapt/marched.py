@@ -224,7 +224,7 @@ def _longer(adapted: AdaptedMarch) -> str | None:
     if before and now > FAR and now > HELPED * before[-1][2]:
         return (
             f"finer cells do not help (error by space {before[-1][2]:.1e} with {before[-1][0]} degrees of freedom, {now:.1e} "
-            f"with {dofs}): check the conditions of each field, without one flux . n = 0; if they are right, the solution is rough"
+            f"with {dofs}): check the conditions of each field, without one flux . n = 0; else the solution is rough"
         )
     if adapted.needed is None:
         return None
