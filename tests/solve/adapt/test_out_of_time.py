@@ -373,3 +373,11 @@ def test_a_plan_that_time_ended_says_what_one_more_level_needs():
     plan = AdaptedMarch(None, None, None, 1.0, "time", needed=312.0)
     assert marched._longer(plan) == "allow more time (time_limit=400), for finer cells and shorter steps"
     assert marched._longer(replace(plan, needed=None)) is None
+
+
+def test_a_plan_that_finer_cells_do_not_help_is_not_said_to_need_time():
+    """A vibrating beam without a condition on the velocity, whose equation has the shear force as flux."""
+    errors = [(183, 8, 0.60, 0.15), (363, 22, 0.60, 0.13), (723, 44, 0.60, 0.3), (1443, 88, 0.60, 0.2)]
+    plan = AdaptedMarch(None, None, None, 1.0, "time", errors, needed=312.0)
+    assert "error by space 6.0e-01 with 183 degrees of freedom, 6.0e-01 with 1443" in marched._longer(plan)
+    assert "time_limit=400" in marched._longer(replace(plan, history=[*errors[:-1], (2883, 88, 0.30, 0.01)]))

@@ -40,7 +40,7 @@ from .marches import Marches, MarchPair, Steps, rounded_up
 from .moments import steps_that_see
 from .plan_file import MarchPlan
 from .sizes import Round, Size, first_width, next_size
-from .steps import AdaptedMarch, adapt_march
+from .steps import FAR, HELPED, AdaptedMarch, adapt_march
 from .unfinished import Unfinished
 from .unseen import SAFE, along_pixels, cut_first, pixels_of, say_unseen
 from .wish import DEGREE, Wish
@@ -50,6 +50,7 @@ _FIRST_STEPS = 8
 _FINE = 4  # times the cells of an even first mesh: with more, steps are chosen on that one first
 _ORDER = 3
 _QUANTITY = (0.15, 0.1)  # the first two where a quantity is asked for, whose error is doubled in the end
+_MANY = 4  # times the degrees of freedom, after which an error by space is to have fallen
 _KEPT = 5e6  # at most so many values of the plan are kept, for quantities
 _RIDGES = {  # beside what a user says of the network
     "network.depth": 1,
@@ -217,7 +218,14 @@ def _units(problem: Problem, mesh: Mesh, width: int, pieces: PerAxis) -> dict[st
 
 
 def _longer(adapted: AdaptedMarch) -> str | None:
-    """What to do where time ended the planning, if it is known how much would have been enough."""
+    """What to do where time ended the planning, if it is known how much would have been enough, or that no time is."""
+    *earlier, (dofs, _, now, _) = adapted.history or [(0, 0, 0.0, 0.0)]
+    before = [row for row in earlier if row[0] * _MANY <= dofs]
+    if before and now > FAR and now > HELPED * before[-1][2]:
+        return (
+            f"finer cells do not help (error by space {before[-1][2]:.1e} with {before[-1][0]} degrees of freedom, {now:.1e} "
+            f"with {dofs}): check the conditions of each field, without one flux . n = 0; else the solution is rough"
+        )
     if adapted.needed is None:
         return None
     return f"allow more time (time_limit={rounded_up(adapted.needed)}), for finer cells and shorter steps"
