@@ -175,7 +175,9 @@ class Pointwise:
         if function is None:
             return (None,) * len(fields)
         with called(what):
-            result = _said(function(x, t, *fields), what)
+            result = function(x, t, *fields)
+        if what != "density":  # without one there is no rate, and initial values are refused: a slip is told there
+            _said(result, what)
         parts = result if isinstance(result, tuple) else (result,) if len(fields) == 1 else None
         if parts is None or len(parts) != len(fields):
             names = ", ".join(f.name for f in self.fields)
