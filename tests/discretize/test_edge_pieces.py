@@ -96,3 +96,12 @@ def test_over_time():
         },
     )
     assert set(broken_edges(rod, generate_mesh(rod.domain, size=0.2))) == {"right"}
+
+
+def test_problems_on_extended_points_are_left_alone():
+    """Families take the coefficients out of a form to see its facets as they are."""
+    family = pc.Family(lambda k: square(pc.Natural(lambda x, n, u: k * on_part(x[0]) * x[1])), k=pc.Range(1.0, 2.0))
+    mesh = generate_mesh(pc.Rectangle((0, 0), (1, 1)), size=0.3)
+    start = torch.ones((len(mesh.nodes), 1), dtype=torch.float64)
+    form = FiniteElements(family.extended, mesh, 1, None, start).with_coefficients(None)
+    assert len(list(form.parts())) == 2

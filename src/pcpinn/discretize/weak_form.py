@@ -37,6 +37,9 @@ class WeakForm:
         coefficients: Tensor | None = None,
     ) -> None:
         self.problem, self.space, self.coefficients = problem, space, coefficients
+        self._extended = (
+            coefficients is not None
+        )  # points have values of functions before their places, here and in copies
         self.pointwise = Pointwise(problem)
         self.inside, self.through = inside(self.pointwise), through
 
@@ -78,7 +81,7 @@ class WeakForm:
 
     @cached_property
     def _broken(self) -> Mapping[str, BrokenEdges]:
-        plain = self.space.mesh.dimension == 2 and self.coefficients is None
+        plain = self.space.mesh.dimension == 2 and not self._extended
         return broken_edges(self.problem, self.space.mesh) if plain else {}
 
     def parts(self) -> Iterator[tuple[Integrand, Batch]]:
