@@ -37,9 +37,8 @@ class WeakForm:
         coefficients: Tensor | None = None,
     ) -> None:
         self.problem, self.space, self.coefficients = problem, space, coefficients
-        self._extended = (
-            coefficients is not None
-        )  # points have values of functions before their places, here and in copies
+        # Whether points have values of functions before their places, here and in copies.
+        self._extended = coefficients is not None
         self.pointwise = Pointwise(problem)
         self.inside, self.through = inside(self.pointwise), through
 
