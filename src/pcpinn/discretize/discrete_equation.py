@@ -18,7 +18,7 @@ from .balance import spread_evenly
 from .constraints import Constraints
 from .discretisation import Discretisation
 from .equation import Nodes, distinct_points
-from .field_units import block_norms, field_of, fitting_ratios
+from .field_units import block_norms, field_of, fitting_ratios, smooth_norms
 from .not_finite import not_finite
 from .singular import refuse_singular
 
@@ -95,6 +95,13 @@ class DiscreteEquation:
             self.linearise(u)
         assert self._ratios is not None
         return self._ratios
+
+    def smooth_ratios(self, u: np.ndarray) -> np.ndarray:
+        """(F, F) the same at u (N,), by what waves as long as the domain make of each other."""
+        free = np.ones(self.size, dtype=bool)
+        free[self.constraints.constrained] = False
+        x = np.asarray(self.discretisation.unknown_nodes)
+        return fitting_ratios(smooth_norms(self.stiffness(u), self._field, free, x))
 
     @property
     def _fields(self) -> tuple[Field, ...]:

@@ -5,7 +5,7 @@ Volts may stand beside ions per cubic metre: in one norm of all fields the small
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,21 +16,27 @@ from ..problem.field import Field
 from .equation import Equation, V
 
 NOTHING = 1e-11  # of the largest field, all in units that fit each other: less is what rounding leaves of zero
+_ROUNDING = 1e-12
 _LEAST = 1e-5  # the same where a correction is to be small beside its field: rounding must be far less
 
 
-def units_of(sizes: np.ndarray, ratios: np.ndarray, nothing: float = NOTHING) -> np.ndarray:
+def units_of(
+    sizes: np.ndarray, ratios: np.ndarray, smooth: Callable[[], np.ndarray], nothing: float = NOTHING
+) -> np.ndarray:
     """(F,) the sizes of the fields; for one that is nothing beside the others, the size that its equations give it.
 
     A relative error of zero means nothing, so that such a field is measured as if it had its part of the equations' terms.
 
     Args:
         sizes: (F,) L2 norms.
-        ratios: (F, F) of units of fields that depend on each other, as from `fitting_ratios`.
+        ratios: (F, F) of units of fields that depend on each other, as from `fitting_ratios`: what rounding is beside them.
+        smooth: the same for waves as long as the domain, which do not grow when a mesh is refined; called if a field vanishes.
         nothing: part of the others that counts as zero.
     """
-    beside = (ratios * sizes).max(axis=1)
-    units = np.where(sizes > nothing * beside, sizes, beside)
+    zero = sizes <= nothing * (ratios * sizes).max(axis=1)
+    if not zero.any():
+        return sizes
+    units = np.where(zero, (smooth() * sizes).max(axis=1), sizes)
     return np.where(units > 0, units, 1.0)
 
 
@@ -84,6 +90,29 @@ def block_norms(A: sp.csr_matrix, field: np.ndarray, rows: np.ndarray) -> np.nda
     np.maximum.at(largest, (j, k), value)
     squares = np.bincount(j * count + k, (value / largest[j, k]) ** 2, count**2).reshape(count, count)
     return np.asarray(largest * np.sqrt(squares))
+
+
+def smooth_norms(A: sp.csr_matrix, field: np.ndarray, rows: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """(F, F) how large the blocks of a matrix are between waves as long as the domain: the same on all meshes that resolve these.
+
+    Entries tell of waves as short as cells, for which a derivative is as large as the mesh is fine.
+
+    Args:
+        A: (N, N).
+        field, rows: as above.
+        x: (N, d) where the degrees of freedom are.
+    """
+    count, entries = int(field.max()) + 1, block_norms(A, field, rows)
+    lower, extent = x.min(axis=0), np.ptp(x, axis=0)
+    phase = 2 * np.pi * (x - lower) / np.where(extent > 0, extent, 1.0) + 1 + np.arange(x.shape[1])
+    waves = np.column_stack([np.ones(len(x)), np.sin(phase), np.cos(phase)])
+    result = np.zeros((count, count))
+    for j, k in zip(*np.nonzero(entries), strict=True):
+        own, other = np.flatnonzero((field == j) & rows), np.flatnonzero(field == k)
+        block = A[own][:, other] / entries[j, k]
+        among = float(np.linalg.norm(waves[own].T @ (block @ waves[other])))
+        result[j, k] = entries[j, k] * among if among > _ROUNDING else 0.0
+    return result
 
 
 def field_of(fields: Sequence[Field], components: np.ndarray) -> np.ndarray:

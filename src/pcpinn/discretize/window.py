@@ -22,7 +22,7 @@ from .balance import even_share, imbalances_at, refuse_all
 from .bursts import burst_moments
 from .constraints import Constraints, find_constraints
 from .equation import Nodes, distinct_points
-from .field_units import block_norms, field_of, fitting_ratios
+from .field_units import block_norms, field_of, fitting_ratios, smooth_norms
 from .slab_checks import refuse_coordinate
 from .spatial_form import SpatialForm
 from .step_scheme import Layers, StepScheme
@@ -142,12 +142,19 @@ class MarchSpace:
         if len(self.problem.unknowns) == 1:
             return np.ones((1, 1))
         if self._ratios is None:
-            by_value, by_rate = self.form.matrices(np.array([t]), values[None], torch.zeros_like(values)[None])[0]
-            free = np.ones(self.size, dtype=bool)
-            free[self.constrained.cpu().numpy()] = False
-            A = self.form.to_scipy(by_value + by_rate / self._duration)
-            self._ratios = fitting_ratios(block_norms(A, self.field, free))
+            self._ratios = fitting_ratios(block_norms(*self._over_all_time(t, values)))
         return self._ratios
+
+    def smooth_ratios(self, t: float, values: Tensor) -> np.ndarray:
+        """(F, F) the same by what waves as long as the domain make of each other."""
+        return fitting_ratios(smooth_norms(*self._over_all_time(t, values), self.form.space.unknown_nodes))
+
+    def _over_all_time(self, t: float, values: Tensor) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+        """K + M / T at values (n,) at a moment, the field of each row, and (n,) which rows are no conditions."""
+        by_value, by_rate = self.form.matrices(np.array([t]), values[None], torch.zeros_like(values)[None])[0]
+        free = np.ones(self.size, dtype=bool)
+        free[self.constrained.cpu().numpy()] = False
+        return self.form.to_scipy(by_value + by_rate / self._duration), self.field, free
 
     def _unbalanced(self) -> list[tuple[Tensor, Tensor]]:
         """Of pinned fields that are known only up to a constant: their degrees of freedom, and (n,) even shares of a whole."""

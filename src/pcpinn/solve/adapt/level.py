@@ -143,7 +143,8 @@ class Level:
     @cached_property
     def units(self) -> np.ndarray:
         """(F,) what errors of each field are divided by."""
-        return units_of(self.sizes, DiscreteEquation(self.coarse).ratios(self.u))
+        equation = DiscreteEquation(self.coarse)
+        return units_of(self.sizes, equation.ratios(self.u), lambda: equation.smooth_ratios(self.u))
 
     @cached_property
     def errors(self) -> np.ndarray:

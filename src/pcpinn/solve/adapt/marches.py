@@ -91,7 +91,8 @@ class MarchPair:
             for value, weight in zip(finest.within(k, PLACES), WEIGHTS * length, strict=True):
                 total += weight * by_field(space, squares(space, value)).sum(axis=0)
         last = self.base.times[-1], torch.from_numpy(self.base.values[-1])
-        return units_of(np.sqrt(total), self.base.space.ratios(*last))
+        marched, sizes = self.base.space, np.sqrt(total)
+        return units_of(sizes, marched.ratios(*last), lambda: marched.smooth_ratios(*last))
 
     @cached_property
     def errors(self) -> np.ndarray:
