@@ -16,8 +16,8 @@ from ..problem.field import Field
 from .equation import Equation, V
 
 NOTHING = 1e-11  # of the largest field, all in units that fit each other: less is what rounding leaves of zero
-_ROUNDING = 1e-12
 _LEAST = 1e-5  # the same where a correction is to be small beside its field: rounding must be far less
+_ROUNDING = 1e-12  # of a block's entries: what it makes of waves, if it is less, is nothing
 
 
 def units_of(
