@@ -31,6 +31,7 @@ def orders(density=None, source=None, flux=grad, fields="u"):
         ({"density": lambda x, u: torch.log(u.value)}, 1),
         ({"density": lambda x, u: torch.sqrt(u.value)}, 1),
         ({"density": lambda x, t, u: t**2}, 0),
+        ({"density": lambda x, u: None}, 0),
         ({"source": lambda x, u: u.dt}, 1),
         ({"source": lambda x, u: u.dt * u.value}, 1),
         ({"flux": lambda x, u: u.grad * u.dt}, 1),

@@ -98,10 +98,8 @@ class DiscreteEquation:
 
     def smooth_ratios(self, u: np.ndarray) -> np.ndarray:
         """(F, F) the same at u (N,), by what waves as long as the domain make of each other."""
-        free = np.ones(self.size, dtype=bool)
-        free[self.constraints.constrained] = False
         x = np.asarray(self.discretisation.unknown_nodes)
-        return fitting_ratios(smooth_norms(self.stiffness(u), self._field, free, x))
+        return fitting_ratios(smooth_norms(self.stiffness(u), self._field, self._equations, x))
 
     @property
     def _fields(self) -> tuple[Field, ...]:
@@ -111,6 +109,13 @@ class DiscreteEquation:
     def _field(self) -> np.ndarray:
         """(N,) number of the field of each degree of freedom."""
         return field_of(self._fields, np.asarray(self.discretisation.unknown_components))
+
+    @cached_property
+    def _equations(self) -> np.ndarray:
+        """(N,) bool: rows that are equations, not conditions."""
+        result = np.ones(self.size, dtype=bool)
+        result[self.constraints.constrained] = False
+        return result
 
     def satisfied(self, u: np.ndarray) -> np.ndarray:
         """u (N,) with its constrained values corrected."""
@@ -150,9 +155,7 @@ class DiscreteEquation:
         if not np.isfinite(A.data).all():
             raise not_finite(self.discretisation, self.satisfied(u))
         if self._ratios is None and len(self._fields) > 1:
-            free = np.ones(self.size, dtype=bool)
-            free[self.constraints.constrained] = False
-            self._ratios = fitting_ratios(block_norms(A, self._field, free))
+            self._ratios = fitting_ratios(block_norms(A, self._field, self._equations))
         return AssembledMatrix(A)
 
     def moved(self, u: np.ndarray, correction: np.ndarray, factor: float) -> np.ndarray:

@@ -18,7 +18,7 @@ from .quadrature import quadrature_of
 
 _BACK = 1e-9  # of the mesh: so near to a point its coordinates lead back
 _BESIDE = 0.3  # of a cell: further beside a curved one, its coordinates mean little
-_PAIRS = 2_000_000  # of points and cells at once
+_STRIP = 200  # points, neighbours along the first axis, whose cells are looked for together
 _BULGE = 0.1  # of a cell: so far a bent side may leave the box of its nodes
 _BENT = 5  # curved tetrahedra that are tried for a point, of those that would fit best if they were straight
 
@@ -95,13 +95,17 @@ class ScalarSpace:
         Cells are tried whose boxes contain the points: beside a curved wall, where no cell fits, that is hardly one.
         """
         lower, upper = self._boxes
-        step = max(1, _PAIRS // len(lower))
-        for start in range(0, len(missing), step):
-            rows = missing[start : start + step]
-            there = np.all((x[rows, None] >= lower) & (x[rows, None] <= upper), axis=2)
+        missing = missing[np.isfinite(x[missing]).all(axis=1)]
+        missing = missing[np.argsort(x[missing, 0])]
+        for start in range(0, len(missing), _STRIP):
+            rows = missing[start : start + _STRIP]
+            left, right = x[rows[[0, -1]], 0]
+            strip = np.flatnonzero((lower[:, 0] <= right) & (upper[:, 0] >= left))
+            there = np.all((x[rows, None] >= lower[strip]) & (x[rows, None] <= upper[strip]), axis=2)
             at, tried = np.nonzero(there)
             if not len(at):
                 continue
+            tried = strip[tried]
             X = _inverse_map(self.mesh.skfem.mapping(), x[rows[at]].T[:, :, None], tried)
             fit = _inside(X)
             order = np.lexsort((fit, at))
