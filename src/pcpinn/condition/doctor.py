@@ -15,6 +15,7 @@ import torch
 from ..discretize.in_time import Slabs
 from ..discretize.saddle import with_stable_degrees
 from ..discretize.samples import sample_points
+from ..discretize.singular import Degenerate
 from ..discretize.time_orders import check_start
 from ..errors import PcpinnError
 from ..mesh.mesh import Mesh
@@ -170,7 +171,7 @@ def _over_less_time(problem: Problem, settings: Settings, error: PcpinnError) ->
         PcpinnError: the error itself, where that is not so, or shorter times do not help.
     """
     domain = problem.domain
-    if not isinstance(domain, SpaceTime) or not str(error).startswith("the matrix is singular"):
+    if not (isinstance(domain, SpaceTime) and isinstance(error, Degenerate)):
         raise error
     most = _MOST if problem.domain.dimension < 3 else _MOST_3D
     for k in range(1, _HALVINGS + 1):

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.func import vmap
 
 from ..errors import PcpinnError
+from ..problem.problem import unknown_boundary
 from .batches import Batch, cell_batches, facet_batch
 from .guarded import called, guard
 from .quadrature import quadrature_of
@@ -56,8 +57,7 @@ def known_boundary(space: Space, name: str) -> str:
         PcpinnError: when the mesh has no such boundary.
     """
     if name not in space.mesh.boundary_names:
-        known = ", ".join(space.mesh.boundary_names) or "none"
-        raise PcpinnError(f"there is no boundary called {name!r}", f"the boundaries of this domain are: {known}")
+        raise unknown_boundary(name, space.mesh.boundary_names)
     return name
 
 

@@ -29,6 +29,7 @@ from .loss import corrected
 from .nodal import NodalNetwork
 from .superposition import superposition
 
+_BETWEEN = 2.0  # of what is left at nodes: an error that is more is one between them
 _ENOUGH = 3e-3  # of a correction, whose size is all that is asked for
 _BATCH_ENTRIES = 4_000_000  # degrees of freedom of all samples of a batch
 
@@ -55,6 +56,11 @@ class QueryError:
     def __str__(self) -> str:
         parts = (f"{k} {np.max(getattr(self, k)):.1e}" for k in ("total", "training", "discretisation"))
         return ", ".join(parts) + f" ({self.how})"
+
+
+def wrong_between_nodes(total: float, training: float, discretisation: float) -> bool:
+    """Whether a network is right at nodes and wrong between them, where its units are steeper than cells."""
+    return total > _BETWEEN * (training + discretisation)
 
 
 class Estimator:

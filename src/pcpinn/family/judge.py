@@ -12,7 +12,7 @@ from ..errors import PcpinnError
 from ..solution.reference import ERRORS
 from ..solution.verdict import SAFETY, Verdict, judge
 from ..train import Training
-from .estimate import Estimator
+from .estimate import Estimator, wrong_between_nodes
 from .loss import ROUND
 from .set_up import SetUp
 from .surrogate import percentile
@@ -20,7 +20,6 @@ from .surrogate import percentile
 _LOOK = 16  # parameters of a look
 _STALLED = 4  # rounds without a gain of a tenth
 _WORTH = 0.3  # of the accuracy: a training error below this is not worth a larger network
-_BETWEEN = 2.0  # of what is left at nodes: an error that is more is one between them
 _TRIED = 2  # parameters whose errors are estimated before training, to know how long that takes
 _SEED = 1_000_003  # added to that of a run: its samples are others
 
@@ -115,8 +114,7 @@ def verdict_of(asked: float | None, training: Training, errors: Mapping[str, Any
     estimate = errors["estimate"]
     if estimate is None:
         return judge(asked, {}, "estimate")
-    parts = errors["training"] + errors["discretisation"]
-    if estimate > _BETWEEN * parts:
+    if wrong_between_nodes(estimate, errors["training"], errors["discretisation"]):
         limited_by = "mesh"
         advice = "the network is right at nodes and wrong between them: give a finer mesh (size=...) or a higher degree"
     elif training.reason == "time limit":

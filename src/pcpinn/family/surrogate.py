@@ -27,12 +27,11 @@ from ..solve.linear import solve
 from ..solve.method import METHODS
 from ..solve.settings import Settings, resolve
 from .corrected_answer import CorrectedSolution
-from .estimate import Estimator, QueryError
+from .estimate import Estimator, QueryError, wrong_between_nodes
 from .family import Family, Parameters
 from .slider import write_slider
 
 _REFINE_ITERATIONS = 40
-_BETWEEN = 2.0  # of the error that is left at nodes
 _BESIDE = 1e-6  # of a side of the box: rounding
 Precision = Literal["float64", "float32"]
 
@@ -158,9 +157,7 @@ class Surrogate(Solution):
         problem, settings = own.at(vector), Settings.from_dict(self.settings)
         start = replace(self.at(vector), problem=problem)
         found = self.estimate(vector, own)
-        between = found.total > _BETWEEN * (
-            found.training + found.discretisation
-        )  # right at nodes, and wrong between them
+        between = wrong_between_nodes(found.total, found.training, found.discretisation)
         if (found.discretisation > 0.5 * accuracy or between) and not problem.over_time:
             return solve(problem, accuracy=accuracy, start=start, **choices)
         given: dict[str, Any] = {

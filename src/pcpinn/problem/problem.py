@@ -189,12 +189,9 @@ class Problem:
 
     def refuse_unknown(self, names: Sequence[str]) -> None:
         """Refuse conditions on boundaries that are none of these."""
-        known = ", ".join(sorted(names)) or "none"
         for name in [*self.conditions, *(partner for _, partner in self.periodic_pairs)]:
             if name not in names:
-                raise PcpinnError(
-                    f"there is no boundary called {name!r}", f"the boundaries of this domain are: {known}"
-                )
+                raise unknown_boundary(name, sorted(names))
 
     def check_boundaries(self, names: Sequence[str]) -> None:
         """Compare the conditions with the boundaries that the mesh really has; warn of silent natural conditions."""
@@ -233,6 +230,13 @@ class Problem:
                         PcpinnWarning,
                         stacklevel=4,
                     )
+
+
+def unknown_boundary(name: str, known: Sequence[str]) -> PcpinnError:
+    """The error for a name that is none of those of the boundaries."""
+    return PcpinnError(
+        f"there is no boundary called {name!r}", f"the boundaries of this domain are: {', '.join(known) or 'none'}"
+    )
 
 
 def _near(domain: Any, at: Sequence[float]) -> bool:

@@ -39,8 +39,6 @@ class Goal:
     @staticmethod
     def of(wanted: Wanted, problem: Problem) -> Goal:
         """From what the user asks for."""
-        if wanted.t is not None:
-            raise PcpinnError("the problem has no time of its own", "leave t= out of the quantity")
         return Goal(wanted.functional(problem), wanted.label)
 
     def seen(self, level: Level) -> float:

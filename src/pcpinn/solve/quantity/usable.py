@@ -10,7 +10,7 @@ from torch.func import vmap
 
 from ...discretize.guarded import guard
 from ...errors import PcpinnError
-from ...problem.problem import Problem
+from ...problem.problem import Problem, unknown_boundary
 from ...problem.shape_base import SpaceTime
 from .functional import Sum, parts_of
 from .network import within
@@ -42,10 +42,7 @@ def refuse_unusable(quantity: Any, problem: Problem, x: Tensor) -> None:
     if isinstance(quantity.on, str):
         known = [name for name in problem.domain.boundary_names if not (problem.over_time and name in _ENDS)]
         if quantity.on not in known:
-            raise PcpinnError(
-                f"there is no boundary called {quantity.on!r}",
-                f"the boundaries of this domain are: {', '.join(known) or 'none'}",
-            )
+            raise unknown_boundary(quantity.on, known)
     functional = quantity.functional(problem)
     if isinstance(quantity, Integral):
         _call(functional, problem, x)
