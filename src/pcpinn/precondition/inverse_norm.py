@@ -15,6 +15,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 import torch
 
+from ..discretize.singular import Degenerate
 from ..errors import PcpinnError
 from .diagonal import Identity, Jacobi, RowBalancing
 from .factorised import ILU, LU, Factors
@@ -190,7 +191,7 @@ def factorised_inverse(A: sp.csr_matrix) -> tuple[Map, Map]:
         # The residual, not the error: an ill-conditioned matrix is not a failed factorisation.
         if np.isfinite(found).all() and np.linalg.norm(A @ found - right) <= 1e-6 * np.linalg.norm(right):
             return _solver(lu, "N"), _solver(lu, "T")
-    raise PcpinnError("the matrix is singular", "check the boundary conditions")
+    raise Degenerate("the matrix is singular", "check the boundary conditions")
 
 
 def _solver(lu: spla.SuperLU, mode: str) -> Map:

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from ..discretize.singular import Degenerate
 from ..discretize.system import Discretisation
 from ..errors import PcpinnError
 from .recipe import PRECONDITIONERS, Assembled
@@ -96,7 +97,7 @@ class Separable(Assembled):
             raise PcpinnError(f"the factors of the matrix are not positive definite: {error}", _OTHERWISE) from error
         values = mu[:, None] + nu[None, :]
         if not (np.abs(values) > 1e-13 * np.abs(values).max()).all():
-            raise PcpinnError("the matrix is singular", "check the boundary conditions")
+            raise Degenerate("the matrix is singular", "check the boundary conditions")
         state = Modes(layers, nodes, in_time, in_space, values, (len(self.fixed_layers), len(self.fixed_nodes)))
         probe = np.random.default_rng(0).normal(size=A.shape[0])
         if np.linalg.norm(A @ self.apply(state, probe) - probe) > 1e-6 * np.linalg.norm(probe):
