@@ -180,4 +180,4 @@ def test_trunks_see_corners():
     run = FamilyRun(stirrings(), family_settings(stirrings(), None, choices))
     assert run.settings.loss.name == "spanned"
     assert run.answers.units.weight.shape[1] == 2 + 3
-    assert run.loss.trunk_error < 1e-2
+    assert run.loss.trunk_error < 2e-2  # at nodes and, since units are steeper than these few cells, between them

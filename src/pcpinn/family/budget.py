@@ -7,8 +7,13 @@ from collections.abc import Mapping
 
 from ..clock import Clock
 
-SNAPSHOTS, FUNCTIONS, DRAWS = "snapshots", "functions", "draws"
-_SHARES = {SNAPSHOTS: 0.3, FUNCTIONS: 0.45, DRAWS: 0.65}  # of the time limit: when these parts have to be done
+SNAPSHOTS, FUNCTIONS, BETWEEN, DRAWS = "snapshots", "functions", "between", "draws"
+_SHARES = {
+    SNAPSHOTS: 0.3,
+    FUNCTIONS: 0.45,
+    BETWEEN: 0.55,
+    DRAWS: 0.65,
+}  # of the time limit: when these parts have to be done
 
 
 class Budget:

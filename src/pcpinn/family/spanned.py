@@ -8,8 +8,10 @@ all the time; the network's values there are corrected, and the coordinates of w
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -19,7 +21,9 @@ from ..network.trunk_branch import TrunkBranchNetwork
 from ..train import GaussNewton, Stopping, train
 from ..train.loss import Loss
 from .anchors import Anchors
-from .budget import FUNCTIONS, Budget
+from .between import Between
+from .budget import BETWEEN, FUNCTIONS, Budget
+from .discretise import AnySystem
 from .family import Family
 from .loss import ROUND
 from .nodal import NodalNetwork
@@ -27,11 +31,11 @@ from .sampling import Sampling
 from .sensed import sensing_layer
 from .settled import settled
 from .span import Span
-from .superposed import PATIENCE, SuperposedLoss
-from .system import System
+from .superposed import PATIENCE, Part, SuperposedLoss, parts_of
 from .units import nodes_for
 
 _TRUNK_STEPS = 60
+_BETWEEN = 3.0  # of an error at nodes: one that is more is one between them
 _POOL = 32_768  # parameters of the pool, the latest ones
 _FIRST = 0.1  # size of the last layer's first weights, relative to those of coordinates
 _MEMORY = 0.1  # of all steps so far: over so many weights are averaged
@@ -57,7 +61,7 @@ class SpannedLoss(Loss):
         fresh: the mean error over parameters that the network had not seen, each time that some are drawn.
         since: always 0: such a network does not grow.
         round: steps between two looks at the error.
-        trunk_error: relative error of the trunk's functions.
+        trunk_error: relative error of the trunk's functions: at nodes, and where that is not all, between them, the larger one.
 
     Raises:
         PcpinnError: for another network.
@@ -77,7 +81,7 @@ class SpannedLoss(Loss):
         network: Any,
         functions: Any,
         family: Family,
-        system: System,
+        system: AnySystem,
         anchors: Anchors,
         span: Span,
         sampling: Sampling,
@@ -135,25 +139,48 @@ class SpannedLoss(Loss):
     # --- the trunk ------------------------------------------------------------------------------------------------------
 
     def prepare(self, budget: Budget | None = None) -> None:
-        """Fit the trunk to the functions, as well as a budget allows."""
-        budget = budget or Budget()
-        (weight, bias), *_ = self.functions.layers(self.functions.theta.detach())[0]
-        assert self.span.units is not None
-        weight.copy_(self.span.units.weight)
-        bias.copy_(self.span.units.bias)
-        all_of_them = SuperposedLoss(self.functions, self.system, self.anchors, self.span.answers)
+        """Fit the trunk to the functions, as well as a budget allows: at nodes, and between them where it is wrong there."""
+        budget, system, answers = budget or Budget(), self.system, self.span.answers
         some = nodes_for(self.functions.architecture.width)
-        fit = SuperposedLoss(self.functions, self.system, self.anchors, self.span.answers, some)
-        most = budget.most(FUNCTIONS, _TRUNK_STEPS)
-        fitted = train(fit, GaussNewton(), Stopping(most, 0.0, budget.seconds(FUNCTIONS), PATIENCE))
-        budget.done[FUNCTIONS] = fitted.iterations
-        self.trunk_error = (2 * all_of_them.value()) ** 0.5
+        nodes, between = parts_of(system, answers, some), Between(system, some, self._seed)
+        everywhere = np.concatenate([system.nodes.points, between.points])
+        beside = between.parts(answers, len(system.nodes.points))
+
+        def at_both(parts: list[Part]) -> SuperposedLoss:
+            both = [own.beside(other) for own, other in zip(parts, beside, strict=True)]
+            return SuperposedLoss(self.functions, system, self.anchors, answers, both, everywhere)
+
+        of_nodes = SuperposedLoss(self.functions, system, self.anchors, answers)
+        of_others = SuperposedLoss(self.functions, system, self.anchors, answers, beside, everywhere)
+        fit = SuperposedLoss(self.functions, system, self.anchors, answers, nodes)
+        self.trunk_error = self._fit_functions(FUNCTIONS, fit, of_nodes, budget)
+        off = of_others.error()
+        if off > _BETWEEN * max(self.trunk_error, self.span.left):
+            kept = self.functions.theta.detach().clone()
+            self._fit_functions(BETWEEN, at_both(nodes), at_both(parts_of(system, answers)), budget)
+            worst = max(of_nodes.error(), of_others.error())
+            if off > _BETWEEN * worst:
+                self.trunk_error = worst
+            else:  # that is what polynomials in cells are off
+                with torch.no_grad():
+                    self.functions.theta.copy_(kept)
         (weight, bias), *_ = self.functions.layers(self.functions.theta.detach())[1]
         own = self.network.layers(self.network.theta.detach())[0][0]
         for mine, its in zip(own, self.functions.layers(self.functions.theta.detach())[0][0], strict=True):
             mine.copy_(its)
         self._head = weight / self.span.sizes.to(weight), bias  # of coordinates
         self._publish()
+
+    def _fit_functions(self, part: str, fit: SuperposedLoss, whole: SuperposedLoss, budget: Budget) -> float:
+        """Train the trunk from the units of the span on; the last layer is that of the whole loss. Returns its error."""
+        (weight, bias), *_ = self.functions.layers(self.functions.theta.detach())[0]
+        assert self.span.units is not None
+        weight.copy_(self.span.units.weight)
+        bias.copy_(self.span.units.bias)
+        most = budget.most(part, _TRUNK_STEPS)
+        fitted = train(fit, GaussNewton(), Stopping(most, 0.0, budget.seconds(part), PATIENCE))
+        budget.done[part] = fitted.iterations
+        return math.sqrt(2 * whole.value())
 
     @torch.no_grad()
     def _publish(self) -> None:

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -40,6 +41,12 @@ class Part:
     target: Tensor
     unit: Tensor
 
+    def beside(self, other: Part) -> Part:
+        """At the places of both, each of which count as much in all."""
+        weights = torch.cat([own.weights / own.weights.sum() for own in (self, other)])
+        points, target = torch.cat([self.points, other.points]), torch.cat([self.target, other.target], 2)
+        return Part(self.components, points, weights, target, self.unit)
+
 
 class SuperposedLoss(Loss):
     """0.5 times the mean squared error of the family, relative to the mean square of its answers, the fields counted alike.
@@ -48,7 +55,8 @@ class SuperposedLoss(Loss):
         network: trunk and branch, with one hidden layer in the trunk and none in the branch.
         system, anchors: the equations, P: for the report.
         answers: what to fit.
-        most: points of each part that it is fitted at, drawn at random; all if not given.
+        parts: where it is fitted; at all nodes if not given.
+        points: (n, d) places that parts count; the nodes if not given.
 
     Attributes:
         fresh: the relative error before each step: that of parameters that no step saw, since none sees any.
@@ -64,7 +72,13 @@ class SuperposedLoss(Loss):
     round = ROUND
 
     def __init__(
-        self, network: Any, system: System, anchors: Anchors, answers: Superposition, most: int | None = None
+        self,
+        network: Any,
+        system: System,
+        anchors: Anchors,
+        answers: Superposition,
+        parts: list[Part] | None = None,
+        points: np.ndarray | None = None,
     ) -> None:
         if not isinstance(network, TrunkBranchNetwork) or network.branch[1] or network.architecture.depth != 1:
             raise PcpinnError(
@@ -75,8 +89,9 @@ class SuperposedLoss(Loss):
         self.fresh: list[float] = []
         self.since = 0
         theta = network.theta
-        self._encoded = network.encode(torch.as_tensor(system.nodes.points, dtype=theta.dtype, device=theta.device))
-        self._parts = parts_of(system, answers, most)
+        places = system.nodes.points if points is None else points
+        self._encoded = network.encode(torch.as_tensor(places, dtype=theta.dtype, device=theta.device))
+        self._parts = parts_of(system, answers) if parts is None else parts
         width, inputs = network.layers(theta)[0][0][0].shape
         self._hidden = width * (inputs + 1)  # weights of the trunk: the first of theta
 
@@ -133,6 +148,11 @@ class SuperposedLoss(Loss):
         fits = self._fits(self.network.hidden(self.theta, self._encoded))
         self._write(fits)
         return sum(fit.loss for fit in fits)
+
+    @torch.no_grad()
+    def error(self) -> float:
+        """Relative, with the last layer that there is."""
+        return math.sqrt(2 * float(self.loss()))
 
     def loss(self) -> Tensor:
         """The loss with the last layer that there is, differentiable in all weights."""
