@@ -181,6 +181,9 @@ def paper_table(rows: Rows) -> str:
             seconds = rows.unfinished.get(problem)
             verdict += f" to the end: {_duration(seconds)}" if seconds else ""
             left += seconds or 0.0
+            if problem in rows.begun:
+                part = rows.begun[problem]
+                verdict += f"; after {part['intervals']} of {part['of']} intervals {short(float(part['l2re']))}"
         ratio = f"{paper.mean / ours.mean:.2g}" if ours and paper else "-"
         lines.append((problem, with_std(paper), with_std(ours), str(ours.count if ours else 0), ratio, verdict))
     head = ("problem", "paper (deviation over 5 seeds)", "ours (deviation)", "seeds", "paper / ours", "verdict")

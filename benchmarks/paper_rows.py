@@ -17,9 +17,9 @@ from pcpinn.reproduce import Sources
 from pcpinn.reproduce.main_tables import OTHERS
 
 DOCS = Path(__file__).parents[1] / "docs"
-PINNS, OURS, ABLATIONS, DEFAULTS, BATCHES, UNFINISHED = (
+PINNS, OURS, ABLATIONS, DEFAULTS, BATCHES, UNFINISHED, BEGUN = (
     DOCS / "paper" / f"{name}.csv"
-    for name in ("baselines", "paper-preset", "bench/results", "default-preset", "batches", "unfinished")
+    for name in ("baselines", "paper-preset", "bench/results", "default-preset", "batches", "unfinished", "begun")
 )
 LINEAR, MEMORY = DOCS / "benchmarks" / "linear-h200.csv", DOCS / "benchmarks" / "memory-h200.csv"
 NONLINEAR = DOCS / "benchmarks" / "nonlinear.md"
@@ -35,12 +35,14 @@ class Rows:
         rows: of runs that finished.
         at_once: runs at a time, by day.
         unfinished: (problem, seconds that the whole run takes alone) of runs that were stopped.
+        begun: what is known of marches by the intervals that were run: problem -> row of begun_marches.py.
         kept: errors of default presets of which no row was kept: problem -> (error, where it stands).
     """
 
     rows: tuple[Row, ...]
     at_once: dict[str, int] = field(default_factory=dict)
     unfinished: dict[str, float] = field(default_factory=dict)
+    begun: dict[str, dict[str, str]] = field(default_factory=dict)
     kept: dict[str, tuple[float, str]] = field(default_factory=dict)
 
     @classmethod
@@ -54,7 +56,8 @@ class Rows:
         kept = {problem: (error, "page") for problem, error in _page_errors(NONLINEAR.read_text(encoding="utf-8"))}
         kept |= {r["problem"]: (float(r["l2re"]), MEMORY.name) for r in _read(MEMORY) if r["l2re"]}
         rows = tuple(r for r in sources.rows.values() if r.finished and not r.changes)
-        return cls(rows, {r["date"]: int(r["at_once"]) for r in _read(BATCHES)}, stopped, kept)
+        begun = {r["problem"]: r for r in _read(BEGUN)}
+        return cls(rows, {r["date"]: int(r["at_once"]) for r in _read(BATCHES)}, stopped, begun, kept)
 
     @cached_property
     def _of(self) -> dict[tuple[str, str, str], list[Row]]:

@@ -95,6 +95,9 @@ def test_runs_with_the_settings_of_the_paper_that_were_stopped_say_how_long_they
     assert line(text)[2:] == ["1.30e-2", "1", "0.98", "match"]
     assert line(text, "gs")[-1] == "not run to the end: 10 min"
     assert "1 of 18 are run; the others would take 10 min" in text
+    begun = {"gs": {"intervals": "3", "of": "200", "l2re": "0.0123"}}
+    text = pages.paper_table(pages.Rows((), unfinished={"gs": 600.0}, begun=begun))
+    assert line(text, "gs")[-1] == "not run to the end: 10 min; after 3 of 200 intervals 1.23e-2"
 
 
 def test_a_page_that_lacks_a_part_is_refused(pages):

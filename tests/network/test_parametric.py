@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from pcpinn.network import query
 from pcpinn.network.grow import widened
 from pcpinn.network.recipe import MLP, Place
 from pcpinn.network.trunk_branch import PlacedProduct, TrunkBranch
@@ -118,3 +119,28 @@ def test_queries(activation):
         single = network.query_one(z[0], x, torch.float32)
         assert single.dtype == torch.float64
         assert 1e-9 < float((single - wanted).norm() / wanted.norm()) < 1e-5
+
+
+def test_queries_at_the_same_places_again(monkeypatch):
+    """Hidden units are computed once for all parameters, and anew where places, weights or precision are others."""
+    count = []
+    monkeypatch.setattr(query, "through_hidden", lambda *a, own=query.through_hidden: count.append(1) or own(*a))
+    network = TrunkBranch(width=7, depth=2, activation="tanh").build_family(PLACE, 3, 0, torch.float64)
+    z, x, _ = points(40)
+
+    def asked(z, x):
+        found, wanted = network.query_one(z, x), network.for_one(z, x).detach()
+        assert torch.allclose(found, wanted, rtol=0, atol=1e-14 * float(wanted.abs().max()))
+        return len(count)
+
+    assert [asked(z[0], x), asked(z[1], x), asked(z[1], x.clone())] == [1, 1, 1]
+    x[3, 0] += 0.1
+    assert asked(z[0], x) == 2
+    assert asked(z[0], x[:5]) == 3
+    with torch.no_grad():
+        network.layers(network.theta)[0][1][0][2, 1] += 0.5
+    assert asked(z[0], x[:5]) == 4
+    network.query_one(z[0], x[:5], torch.float32)
+    assert len(count) == 5
+    monkeypatch.setattr(query, "_KEPT", 34)
+    assert [asked(z[0], x[:5]), asked(z[0], x[:5])] == [6, 7]  # too many to be kept

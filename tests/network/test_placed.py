@@ -107,10 +107,10 @@ def test_values_alone_need_little_memory_at_many_points(monkeypatch):
     network = DenseNetwork(waves, [0.0], [2.0], 3, torch.Generator().manual_seed(0))
     x = torch.linspace(0, 2, 40_000, dtype=torch.float64)[:, None]
     whole = network(x).detach()
-    monkeypatch.setattr(dense, "_AT_ONCE", 10_000)
+    monkeypatch.setattr(dense, "AT_ONCE", 10_000)
     with torch.no_grad():
         torch.testing.assert_close(network(x), whole)
         in_parts = most_held(lambda: network(x))
-    monkeypatch.setattr(dense, "_AT_ONCE", 2**26)
+    monkeypatch.setattr(dense, "AT_ONCE", 2**26)
     with torch.no_grad():
         assert in_parts < 0.5 * most_held(lambda: network(x))

@@ -31,6 +31,7 @@ from .superposition import superposition
 
 _BETWEEN = 2.0  # of what is left at nodes: an error that is more is one between them
 _ENOUGH = 3e-3  # of a correction, whose size is all that is asked for
+_ENOUGH_OF_REST = 0.03  # of what the finer discretisation corrects after the other one
 _BATCH_ENTRIES = 4_000_000  # degrees of freedom of all samples of a batch
 
 
@@ -130,15 +131,14 @@ class Estimator:
 
     def _errors(self, z: Tensor) -> dict[str, Tensor]:
         (coarse, P, nodal), (fine, Q, _) = self._coarse, self._fine
-        v = nodal.values(z)
-        here = corrected(coarse, P, v, z, damped=False, enough=_ENOUGH)
-        w = self._fine_nodal.values(z)
-        there = corrected(fine, Q, w, z, damped=False, enough=_ENOUGH)
-        raised = self._raised(here.whole)
+        here = corrected(coarse, P, nodal.values(z), z, damped=False, enough=_ENOUGH)
+        w, raised = self._fine_nodal.values(z), self._raised(here.whole)
+        start = torch.where(torch.isfinite(raised).all(1, keepdim=True), raised, w)
+        there = corrected(fine, Q, start, z, damped=False, enough=_ENOUGH_OF_REST).whole
         return {
-            "total": there.errors,
+            "total": fine.relative(w - there, there),
             "training": here.errors,
-            "discretisation": fine.relative(raised - there.whole, there.whole),
+            "discretisation": fine.relative(raised - there, there),
         }
 
     @cached_property

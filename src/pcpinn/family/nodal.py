@@ -8,10 +8,10 @@ from torch import Tensor
 from ..discretize.equation import Nodes, TensorNodes
 from ..network.parametric import OneSet
 from ..network.protocol import Network, Placed
+from ..network.query import HiddenUnits
 from ..network.trunk_branch import PlacedProduct, TrunkBranchNetwork
 
 _ROWS = 65_536
-_KEPT = 16_000_000  # numbers in a table of a trunk's functions
 
 
 class NodalNetwork:
@@ -24,7 +24,7 @@ class NodalNetwork:
 
     def __init__(self, network: Network, nodes: Nodes) -> None:
         self.network = network
-        self._kept: tuple[Tensor, Tensor] | None = None
+        self._units = HiddenUnits()
         like = network.theta
         self.points = torch.as_tensor(nodes.points, dtype=like.dtype, device=like.device)
         self.point_of = torch.as_tensor(nodes.point_of, device=like.device)
@@ -51,17 +51,11 @@ class NodalNetwork:
     def _combined(self, network: TrunkBranchNetwork, z: Tensor) -> Tensor:
         """(S, M, outputs) of a trunk and a branch: the trunk's functions are kept from call to call, while their weights stay."""
         theta = network.theta.detach()
-        hidden = torch.cat([part.flatten() for layer in network.layers(theta)[0] for part in layer])
-        if self._kept is None or not torch.equal(self._kept[0], hidden):
-            phi = network.hidden(theta, network.encode(self.points))
-            kept = phi if phi.numel() <= _KEPT else None
-            self._kept = None if kept is None else (hidden.clone(), kept)
-        else:
-            phi = self._kept[1]
+        phi, factor = self._units.at(network.layers(theta)[0], network.activation, self.points, network.encode)
         c = network.head(theta, z)
         if len(z) == 1:
-            return torch.addmm(c[0, :, -1], phi, c[0, :, :-1].T)[None] * network.output_scale
-        return (torch.einsum("mw,sow->smo", phi, c[..., :-1]) + c[:, None, :, -1]) * network.output_scale
+            return torch.addmm(c[0, :, -1], phi, c[0, :, :-1].T, alpha=factor)[None] * network.output_scale
+        return (torch.einsum("mw,sow->smo", phi, factor * c[..., :-1]) + c[:, None, :, -1]) * network.output_scale
 
     def nodes(self, z: Tensor) -> TensorNodes:
         """The degrees of freedom of all samples as those of one function on extended points."""

@@ -19,13 +19,12 @@ from .initialisation import INITIALISATIONS, initialise_layer
 from .interfaces import distance
 from .jets import jet_of, through_layers
 from .placed import PlacedNetwork
-from .query import propagated
+from .query import AT_ONCE, propagated
 from .seconds import Seconds
 from .separated import LARGE, Separated, separate
 from .stretched import stretched
 
 _DEEPEST = 1000  # beyond this nothing trains, and files that say so are damaged
-_AT_ONCE = 2**26  # numbers in a table of features that are made for points seen once: half a GiB
 
 
 @dataclass(frozen=True)
@@ -179,7 +178,7 @@ class DenseNetwork(BoxedNetwork):
 
     def bare(self, theta: Tensor, x: Tensor) -> Tensor:
         """The same without the ansatz; without derivatives many points are taken a part at a time: features need memory."""
-        rows = _AT_ONCE // self._shapes[0][1] + 1
+        rows = AT_ONCE // self._shapes[0][1] + 1
         if torch.compiler.is_compiling() or torch.is_grad_enabled() or x.ndim != 2 or len(x) <= rows:
             return self.propagate(theta, self.encode(x))
         return torch.cat([self.propagate(theta, self.encode(part)) for part in x.split(rows)])
@@ -192,7 +191,7 @@ class DenseNetwork(BoxedNetwork):
         dtype: torch.dtype | None,
     ) -> Tensor:
         """Values without derivatives, in `dtype`; many points a part at a time, as in `bare`."""
-        parts = x.split(_AT_ONCE // self._shapes[0][1] + 1)
+        parts = x.split(AT_ONCE // self._shapes[0][1] + 1)
         values = [propagated(layers, self._activation, encode(part).to(dtype or part.dtype)) for part in parts]
         return torch.cat(values).to(self.theta) * self.output_scale
 

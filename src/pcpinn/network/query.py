@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from .activations import ACTIVATIONS, Activation
+
+AT_ONCE = 2**26  # numbers in a table of features that are made for points seen once: half a GiB
+_KEPT = 16_000_000  # units at places that are kept
 
 
 @torch.no_grad()
@@ -17,13 +20,62 @@ def propagated(layers: Sequence[tuple[Tensor, Tensor]], activation: Activation, 
     In the precision of the points. On a CPU tanh z is 2 (sigmoid(2 z) - 1/2), for a third of the time and up to rounding; both
     factors of two go into the products, where they are exact.
     """
+    *hidden, last = ((w.to(encoded), b.to(encoded)) for w, b in layers)
+    a, factor = through_hidden(hidden, activation, encoded)
+    return torch.addmm(last[1], a, last[0].T, alpha=factor)
+
+
+def through_hidden(
+    layers: Sequence[tuple[Tensor, Tensor]], activation: Activation, encoded: Tensor
+) -> tuple[Tensor, float]:
+    """Hidden layers alone: (n, width), and what is still to be multiplied with it."""
     by_sigmoid = activation is ACTIVATIONS["tanh"] and encoded.device.type == "cpu"
-    a, inner = encoded, 1.0
-    *hidden, last = ((w.to(a), b.to(a)) for w, b in layers)
-    for w, b in hidden:
+    a, factor = encoded, 1.0
+    for w, b in layers:
         if by_sigmoid:
-            a = torch.addmm(b, a, w.T, beta=2.0, alpha=2.0 * inner).sigmoid_().sub_(0.5)
-            inner = 2.0
+            a = torch.addmm(b, a, w.T, beta=2.0, alpha=2.0 * factor).sigmoid_().sub_(0.5)
+            factor = 2.0
         else:
             a = activation.value(torch.addmm(b, a, w.T))
-    return torch.addmm(last[1], a, last[0].T, alpha=inner)
+    return a, factor
+
+
+class HiddenUnits:
+    """Values of hidden units at places. Those of the last places are kept, for other coefficients at the same ones."""
+
+    def __init__(self) -> None:
+        self._kept: tuple[Tensor, Tensor, tuple[Tensor, float]] | None = None
+
+    @torch.no_grad()
+    def at(
+        self,
+        layers: Sequence[tuple[Tensor, Tensor]],
+        activation: Activation,
+        x: Tensor,
+        encode: Callable[[Tensor], Tensor],
+        dtype: torch.dtype | None = None,
+    ) -> tuple[Tensor, float]:
+        """(n, width) at places x (n, d), in a precision, and what is still to be multiplied with it.
+
+        Args:
+            layers: hidden ones (weight, bias).
+            activation: of these.
+            x: places.
+            encode: what the first layer sees of places.
+            dtype: that of the places by default.
+        """
+        wanted = dtype or x.dtype
+        weights = torch.cat([part.flatten() for layer in layers for part in layer])
+        if self._kept is not None:
+            own, places, found = self._kept
+            if found[0].dtype == wanted and _same(own, weights) and _same(places, x):
+                return found
+        seen = encode(x).to(wanted)
+        found = through_hidden([(w.to(seen), b.to(seen)) for w, b in layers], activation, seen)
+        kept = found[0].numel() <= _KEPT
+        self._kept = (weights.clone(), x.clone(), found) if kept else None
+        return found
+
+
+def _same(a: Tensor, b: Tensor) -> bool:
+    return a.device == b.device and torch.equal(a, b)

@@ -18,7 +18,7 @@ from .ansatz import Ansatz
 from .boxed import BoxedNetwork
 from .dense import Architecture, DenseNetwork, perceptron_like, split_layers, weight_gradients
 from .initialisation import initialise_layer
-from .query import propagated
+from .query import AT_ONCE, HiddenUnits
 from .recipe import MLP, NETWORKS, Place
 
 _BRANCH_WIDTH = 32
@@ -77,6 +77,7 @@ class TrunkBranchNetwork(BoxedNetwork):
         if self.bends_by not in ACTIVATIONS:
             raise PcpinnError(f"branch_activation={bend!r} is not a choice", f"use {', '.join(ACTIVATIONS)}")
         self._bend = ACTIVATIONS[self.bends_by]
+        self._units = HiddenUnits()
 
     def shapes_of_branch(self, outer: int) -> list[tuple[int, int]]:
         """(out, in) of the layers of the branch, which has `outer` outputs."""
@@ -155,9 +156,12 @@ class TrunkBranchNetwork(BoxedNetwork):
     @torch.no_grad()
     def query_one(self, z: Tensor, x: Tensor, dtype: torch.dtype | None = None) -> Tensor:
         """z (K,), x (n, d) -> (n, outputs), without derivatives."""
-        encoded = self.encode(x)
-        values = propagated(self.layers_at(z), self._activation, encoded if dtype is None else encoded.to(dtype))
-        return values.to(self.theta) * self.output_scale
+        c = self.head(self.theta, z).to(dtype or x.dtype)
+        values = []
+        for part in x.split(AT_ONCE // self.architecture.width + 1):
+            phi, factor = self._units.at(self.layers(self.theta)[0], self._activation, part, self.encode, dtype)
+            values.append(torch.addmm(c[:, -1], phi, c[:, :-1].T, alpha=factor))
+        return torch.cat(values).to(self.theta) * self.output_scale
 
     def place(self, points: Tensor) -> PlacedProduct:
         """The network at points (n, K + d) that stay where they are."""
