@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 
 import torch
 
@@ -10,6 +10,7 @@ from ..problem.conditions import Dirichlet, Initial, Natural
 from ..problem.field import Field, Local
 from ..problem.problem import Problem
 from ..problem.shapes import Rectangle
+from ..solution.reference import Reference
 from .entry import CATALOG, PAPER_READINGS, PAPER_STEPS, STEPS, STEPS_READINGS, Entry
 from .reference_file import shipped_reference
 
@@ -53,6 +54,15 @@ def problem() -> Problem:
     )
 
 
+def reference() -> Reference:
+    """Without t = 0: velocities are given there, and the pressure that sets the flow going (the inflow begins with a jerk) is
+    none of the zeros that the file has for it.
+    """
+    found = shipped_reference("ns2d-lt")
+    later = found.points[:, -1] > 0
+    return replace(found, points=found.points[later], values=found.values[later])
+
+
 _OURS = STEPS | {
     "degree": 3,
     "feature_count": 3,
@@ -69,7 +79,7 @@ ENTRY = Entry(
     domain="[0, 2] x [0, 1], 0 < t < 5, step by step",
     conditions="pulsating inflow at x = 0, no slip at y = 0, 1, directional do-nothing at x = 2, at rest at t = 0",
     problem=problem,
-    reference=partial(shipped_reference, "ns2d-lt"),
+    reference=reference,
     presets={
         "quick": _OURS | {"cells": (10, 5), "steps": 60, "width": 160, "tolerance": 1e-3},
         "default": _OURS | {"cells": (24, 12), "steps": 150, "width": 400, "tolerance": 1e-5},
@@ -91,7 +101,7 @@ ENTRY = Entry(
     ),
     remark="The inflow reverses, so the outlet sees flow come in: there the directional do-nothing condition "
     "nu du/dn - p n = 0.5 min(u . n, 0) u keeps the energy bounded. PINNacle's data suppress "
-    "back-flow instead: they cannot be matched.",
+    "back-flow instead: they cannot be matched. The pressure at t = 0 is not compared: nothing gives it.",
     suites=("nonlinear",),
     order=170,
 )
