@@ -7,6 +7,7 @@ import torch
 from test_units import slabs, square
 
 import pcpinn as pc
+from pcpinn.family import spanned
 from pcpinn.family.between import Between
 from pcpinn.family.run import FamilyRun, family_settings
 from pcpinn.family.superposed import units
@@ -42,8 +43,10 @@ def fading(k):
     )
 
 
-def test_units_steeper_than_cells_are_fitted_between_nodes():
+def test_units_steeper_than_cells_are_fitted_between_nodes(monkeypatch):
     """Few nodes in time, and units that vary within a step of it: right at nodes alone says nothing."""
+    monkeypatch.setattr(spanned, "_TRUNK_STEPS", 8)
+    monkeypatch.setattr(spanned, "nodes_for", lambda width: 800)
     choices = {"cells": (12,), "degree": 3, "time": pc.Slabs(steps=5, order=2), "device": "cpu", "accuracy": None}
     family = pc.Family(fading, k=pc.Range(0.05, 0.3))
     choices |= {
