@@ -13,7 +13,6 @@ import argparse
 import csv
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -48,8 +47,7 @@ def measured(run: Path) -> dict[str, Any]:
     thetas = torch.from_numpy(unpack_windows(found.tensors)).to(network.theta)
     steps = (len(thetas) - 1) * recipe.window
     times = mesh.times[: steps + 1]
-    seen = task.reference.points[:, -1] <= times[-1] + _LATE * np.ptp(mesh.times)
-    so_far = replace(task.reference, points=task.reference.points[seen], values=task.reference.values[seen])
+    so_far = task.reference.where(task.reference.points[:, -1] <= times[-1] + _LATE * np.ptp(mesh.times))
     with torch.no_grad():
         u = MarchedNetwork(network, plan, times, thetas)(torch.from_numpy(so_far.points)).numpy()
     return {

@@ -40,3 +40,17 @@ def true_error(surrogate, family, mu, cells, degree=3):
     values = np.reshape(surrogate(equation.nodes.points, mu.numpy()), (len(equation.nodes.points), -1))
     v = values[equation.nodes.point_of, equation.nodes.component_of]
     return equation.norm(v - u) / equation.norm(u)
+
+
+def rod(k, b):
+    """u = sin(pi x) exp(-k pi^2 t) + b sin(2 pi x) exp(-4 k pi^2 t)."""
+    return pc.Problem(
+        pc.Interval(0, 1).over(0, 0.5),
+        density=lambda x, u: u.value,
+        flux=lambda x, u: k * u.grad,
+        boundary={
+            "left": pc.Dirichlet(0.0),
+            "right": pc.Dirichlet(0.0),
+            "initial": pc.Initial(lambda x: torch.sin(torch.pi * x[0]) + b * torch.sin(2 * torch.pi * x[0])),
+        },
+    )

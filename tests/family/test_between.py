@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from families import rod
 from test_units import slabs, square
 
 import pcpinn as pc
@@ -30,25 +31,12 @@ def test_values_between_nodes_are_those_of_the_polynomials(system):
     assert part.components == [0]
 
 
-def fading(k):
-    return pc.Problem(
-        pc.Interval(0, 1).over(0, 1),
-        density=lambda x, u: u.value,
-        flux=lambda x, u: k * u.grad,
-        boundary={
-            "left": pc.Dirichlet(0.0),
-            "right": pc.Dirichlet(0.0),
-            "initial": pc.Initial(lambda x: torch.sin(torch.pi * x[0])),
-        },
-    )
-
-
 def test_units_steeper_than_cells_are_fitted_between_nodes(monkeypatch):
     """Few nodes in time, and units that vary within a step of it: right at nodes alone says nothing."""
     monkeypatch.setattr(spanned, "_TRUNK_STEPS", 8)
     monkeypatch.setattr(spanned, "nodes_for", lambda width: 800)
     choices = {"cells": (12,), "degree": 3, "time": pc.Slabs(steps=5, order=2), "device": "cpu", "accuracy": None}
-    family = pc.Family(fading, k=pc.Range(0.05, 0.3))
+    family = pc.Family(lambda k: rod(k, 0.0), k=pc.Range(0.1, 0.6))
     choices |= {
         "loss": "spanned",
         "snapshots": 16,

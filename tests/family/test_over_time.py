@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from families import rod
 
 import pcpinn as pc
 from pcpinn.family import direct
@@ -16,20 +17,6 @@ from pcpinn.precondition import LU
 from pcpinn.solve.build import make_mesh
 
 CPU = torch.device("cpu")
-
-
-def rod(k, b):
-    """u = sin(pi x) exp(-k pi^2 t) + b sin(2 pi x) exp(-4 k pi^2 t)."""
-    return pc.Problem(
-        pc.Interval(0, 1).over(0, 0.5),
-        density=lambda x, u: u.value,
-        flux=lambda x, u: k * u.grad,
-        boundary={
-            "left": pc.Dirichlet(0.0),
-            "right": pc.Dirichlet(0.0),
-            "initial": pc.Initial(lambda x: torch.sin(torch.pi * x[0]) + b * torch.sin(2 * torch.pi * x[0])),
-        },
-    )
 
 
 def rods():

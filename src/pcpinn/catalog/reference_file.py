@@ -117,9 +117,15 @@ _BROKEN = (
 )
 
 
-def shipped_reference(name: str) -> Reference:
-    """The certified reference of a catalog problem that comes with the package."""
-    return read_shipped(name)[0]
+def shipped_reference(name: str, after: float | None = None) -> Reference:
+    """The certified reference of a catalog problem that comes with the package.
+
+    Args:
+        name: of the file.
+        after: only what is later: at the start nothing gives fields without a rate, and the file has zeros for them.
+    """
+    reference = read_shipped(name)[0]
+    return reference if after is None else reference.where(reference.points[:, -1] > after)
 
 
 def read_shipped(name: str) -> tuple[Reference, dict[str, Any]]:

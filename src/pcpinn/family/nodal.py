@@ -51,7 +51,7 @@ class NodalNetwork:
     def _combined(self, network: TrunkBranchNetwork, z: Tensor) -> Tensor:
         """(S, M, outputs) of a trunk and a branch: the trunk's functions are kept from call to call, while their weights stay."""
         theta = network.theta.detach()
-        phi, factor = self._units.at(network.layers(theta)[0], network.activation, self.points, network.encode)
+        phi, factor = self._units.at(network.layers(theta)[0], network.activation, network.encode(self.points))
         c = network.head(theta, z)
         if len(z) == 1:
             return torch.addmm(c[0, :, -1], phi, c[0, :, :-1].T, alpha=factor)[None] * network.output_scale

@@ -139,8 +139,18 @@ class SpannedLoss(Loss):
     # --- the trunk ------------------------------------------------------------------------------------------------------
 
     def prepare(self, budget: Budget | None = None) -> None:
-        """Fit the trunk to the functions, as well as a budget allows: at nodes, and between them where it is wrong there."""
-        budget, system, answers = budget or Budget(), self.system, self.span.answers
+        """Fit the trunk to the functions, as well as a budget allows."""
+        self._fit_trunk(budget or Budget())
+        (weight, bias), *_ = self.functions.layers(self.functions.theta.detach())[1]
+        own = self.network.layers(self.network.theta.detach())[0][0]
+        for mine, its in zip(own, self.functions.layers(self.functions.theta.detach())[0][0], strict=True):
+            mine.copy_(its)
+        self._head = weight / self.span.sizes.to(weight), bias  # of coordinates
+        self._publish()
+
+    def _fit_trunk(self, budget: Budget) -> None:
+        """At nodes; where it is wrong between them, anew at both, if that is of use."""
+        system, answers = self.system, self.span.answers
         some = nodes_for(self.functions.architecture.width)
         nodes, between = parts_of(system, answers, some), Between(system, some, self._seed)
         everywhere = np.concatenate([system.nodes.points, between.points])
@@ -164,12 +174,6 @@ class SpannedLoss(Loss):
             else:  # that is what polynomials in cells are off
                 with torch.no_grad():
                     self.functions.theta.copy_(kept)
-        (weight, bias), *_ = self.functions.layers(self.functions.theta.detach())[1]
-        own = self.network.layers(self.network.theta.detach())[0][0]
-        for mine, its in zip(own, self.functions.layers(self.functions.theta.detach())[0][0], strict=True):
-            mine.copy_(its)
-        self._head = weight / self.span.sizes.to(weight), bias  # of coordinates
-        self._publish()
 
     def _fit_functions(self, part: str, fit: SuperposedLoss, whole: SuperposedLoss, budget: Budget) -> float:
         """Train the trunk from the units of the span on; the last layer is that of the whole loss. Returns its error."""

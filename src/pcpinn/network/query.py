@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -48,34 +48,19 @@ class HiddenUnits:
 
     @torch.no_grad()
     def at(
-        self,
-        layers: Sequence[tuple[Tensor, Tensor]],
-        activation: Activation,
-        x: Tensor,
-        encode: Callable[[Tensor], Tensor],
-        dtype: torch.dtype | None = None,
+        self, layers: Sequence[tuple[Tensor, Tensor]], activation: Activation, encoded: Tensor
     ) -> tuple[Tensor, float]:
-        """(n, width) at places x (n, d), in a precision, and what is still to be multiplied with it.
-
-        Args:
-            layers: hidden ones (weight, bias).
-            activation: of these.
-            x: places.
-            encode: what the first layer sees of places.
-            dtype: that of the places by default.
-        """
-        wanted = dtype or x.dtype
+        """As `through_hidden`, in the precision of the encoded places."""
         weights = torch.cat([part.flatten() for layer in layers for part in layer])
         if self._kept is not None:
             own, places, found = self._kept
-            if found[0].dtype == wanted and _same(own, weights) and _same(places, x):
+            if _same(own, weights) and _same(places, encoded):
                 return found
-        seen = encode(x).to(wanted)
-        found = through_hidden([(w.to(seen), b.to(seen)) for w, b in layers], activation, seen)
+        found = through_hidden([(w.to(encoded), b.to(encoded)) for w, b in layers], activation, encoded)
         kept = found[0].numel() <= _KEPT
-        self._kept = (weights.clone(), x.clone(), found) if kept else None
+        self._kept = (weights.clone(), encoded.clone(), found) if kept else None
         return found
 
 
 def _same(a: Tensor, b: Tensor) -> bool:
-    return a.device == b.device and torch.equal(a, b)
+    return (a.device, a.dtype) == (b.device, b.dtype) and torch.equal(a, b)

@@ -159,7 +159,8 @@ class TrunkBranchNetwork(BoxedNetwork):
         c = self.head(self.theta, z).to(dtype or x.dtype)
         values = []
         for part in x.split(AT_ONCE // self.architecture.width + 1):
-            phi, factor = self._units.at(self.layers(self.theta)[0], self._activation, part, self.encode, dtype)
+            encoded = self.encode(part).to(dtype or part.dtype)
+            phi, factor = self._units.at(self.layers(self.theta)[0], self._activation, encoded)
             values.append(torch.addmm(c[:, -1], phi, c[:, :-1].T, alpha=factor))
         return torch.cat(values).to(self.theta) * self.output_scale
 

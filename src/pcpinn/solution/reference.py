@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,10 @@ class Reference:
             )
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "values", values)
+
+    def where(self, which: np.ndarray) -> Reference:
+        """At some of its points: (n,) bool."""
+        return replace(self, points=self.points[which], values=self.values[which])
 
     def describe(self) -> dict[str, Any]:
         """For result.json."""
